@@ -1,0 +1,48 @@
+"""FIFO queue -> one typed wake-up -> the session advances. Parse, call, report what failed; no more than that."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from everturn.drive.advance import Invocation
+from everturn.drive.lease import held
+from everturn.errors import ConflictError, TransientError
+from everturn.observability import logger, metrics
+from everturn.protocol.wake import WAKE
+from everturn.settings import settings
+from everturn.wiring import advance_session, extend_visibility
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Advance the session of each wake-up; what failed comes back to the queue."""
+    failures = []
+    for record in event["Records"]:  # batch size 1; a list all the same
+        try:
+            _advance(record, context)
+        except (ConflictError, TransientError) as error:  # the queue tries again
+            logger.warning("wake-up will be redelivered", reason=type(error).__name__)
+            failures.append({"itemIdentifier": record["messageId"]})
+        except Exception:
+            logger.exception("wake-up failed")  # the queue tries again, then gives it to recovery
+            failures.append({"itemIdentifier": record["messageId"]})
+    return {"batchItemFailures": failures}
+
+
+def _advance(record: dict[str, Any], context: LambdaContext) -> None:
+    wake = WAKE.validate_json(record["body"])  # what cannot be read ends in the dead-letter queue
+    invocation = Invocation(
+        request_id=context.aws_request_id,
+        receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
+        remaining_ms=context.get_remaining_time_in_millis,
+    )
+    with (
+        logger.append_context_keys(session_id=wake.session, step=wake.step),
+        held(partial(extend_visibility, record["receiptHandle"]), settings().lease_seconds) as lease,
+    ):
+        advance_session()(wake, lease, invocation)

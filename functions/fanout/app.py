@@ -1,0 +1,32 @@
+"""Table stream -> readers hear of commits, drivers are woken. Parse, call, report what failed; no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from everturn.observability import logger
+from everturn.wiring import fan_out, logged_commit
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Fan out each new log item, in order; the first that fails, and all after it, come again."""
+    for record in event["Records"]:
+        image = record["dynamodb"].get("NewImage")
+        if record["eventName"] != "INSERT" or image is None or not is_log(image):
+            continue
+        try:
+            fan_out()(*logged_commit(image))
+        except Exception:
+            logger.exception("fan-out will be repeated")
+            number = record["dynamodb"]["SequenceNumber"]
+            return {"batchItemFailures": [{"itemIdentifier": number}]}
+    return {"batchItemFailures": []}
+
+
+def is_log(image: dict[str, Any]) -> bool:
+    """Return whether an item is a commit's; the mapping filters too, this is for the rest."""
+    return str(image.get("sk", {}).get("S", "")).startswith("LOG#")

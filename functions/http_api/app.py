@@ -1,0 +1,18 @@
+"""HTTP API -> one use case -> an answer. Parse, call, map; no more than that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from everturn.observability import logger, metrics
+from everturn.wiring import http_api
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer an API Gateway event (HTTP API, payload 2.0)."""
+    return http_api()(event, context)

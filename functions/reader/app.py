@@ -1,0 +1,17 @@
+"""HTTP API -> a page or a stream of events, waiting up to 25 s. Parse, call, map; no more than that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from everturn.observability import logger
+from everturn.wiring import events_api
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer an API Gateway event (HTTP API, payload 2.0)."""
+    return events_api()(event)

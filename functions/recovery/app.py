@@ -1,0 +1,44 @@
+"""Dead letters and the clock -> sessions that nobody drives are looked after. Parse, call, report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from everturn.observability import Metric, logger, metrics
+from everturn.ports import SessionKey
+from everturn.protocol.wake import WAKE
+from everturn.wiring import recover
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Give up the wake-ups of a queue event; sweep on any other."""
+    if "Records" not in event:
+        woken = recover().sweep()
+        metrics.add_metric(Metric.WOKEN_BY_SWEEP, "Count", woken)
+        return {"woken": woken}
+    failures = []
+    for record in event["Records"]:
+        try:
+            _give_up(record["body"])
+        except Exception:
+            logger.exception("a session could not be recovered")
+            metrics.add_metric(Metric.QUARANTINED, "Count", 1)
+            failures.append({"itemIdentifier": record["messageId"]})
+    return {"batchItemFailures": failures}
+
+
+def _give_up(body: str) -> None:
+    try:
+        wake = WAKE.validate_json(body)
+    except ValidationError:
+        logger.error("a message that is no wake-up was dropped")
+        return
+    with logger.append_context_keys(session_id=wake.session, step=wake.step):
+        recover().give_up(SessionKey(wake.tenant, wake.session), wake.version)

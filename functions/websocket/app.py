@@ -1,0 +1,27 @@
+"""WebSocket API -> a connection comes, says something, goes. Parse, call, map; no more than that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from everturn.observability import logger, metrics
+from everturn.wiring import sockets
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@logger.inject_lambda_context(clear_state=True)
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Handle an API Gateway event of one of the three routes."""
+    about = event["requestContext"]
+    connection_id = about["connectionId"]
+    match about["routeKey"]:
+        case "$connect":
+            sockets().connect(connection_id, about["authorizer"]["tenant"])
+        case "$disconnect":
+            sockets().disconnect(connection_id)
+        case _:
+            sockets().frame(connection_id, event.get("body") or "")
+    return {"statusCode": 200}

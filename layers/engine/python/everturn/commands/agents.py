@@ -1,0 +1,148 @@
+"""Writes, reads and deletes agents; what an agent does is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.errors import NotYetSupported, SchemaViolation, TooLarge, UnknownAgent
+from everturn.ports import AgentRecord, Clock, Directory
+from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
+from everturn.protocol.json_text import canonical
+from everturn.protocol.limits import MAX_AGENT_BYTES
+from everturn.protocol.wire import to_json
+from everturn.session.request import digest
+from everturn.tools.schema import compile_schema
+from everturn.workers.url_guard import Networks, UrlRefused, check_url
+
+NOT_YET: Final = (
+    "format",
+    "sub_agents",
+    "output_schema",
+    "guards",
+    "plan_mode",
+    "compaction",
+    "builtins",
+    "mcp",
+    "a2a",
+    "hooks",
+    "models",
+    "approve_writes",
+)
+"""Fields that are checked, and refused until this version does what they promise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An agent as it was written, and whether it is new."""
+
+    agent: dict[str, Any]
+    created: bool
+
+
+class Agents:
+    """The use cases behind `/v1/agents/{id}`."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        clock: Clock,
+        networks: Networks,
+        forget: Callable[[str, str], None],
+    ) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._networks = networks
+        self._forget = forget
+
+    def put(self, tenant: str, agent_id: str, body: Any) -> Written:
+        """Write an agent; sessions that exist keep what they pinned.
+
+        Raises `SchemaViolation` and its like for a bad definition, `NotYetSupported` for a wish that
+        this version does not grant.
+        """
+        definition = read_agent(body)
+        size_bytes = len(canonical(body))
+        if size_bytes > MAX_AGENT_BYTES:
+            raise TooLarge("The definition is too large.", limit_bytes=MAX_AGENT_BYTES, size_bytes=size_bytes)
+        _check_supported(definition)
+        self._check_worker(definition)
+        for position, tool in enumerate(definition.tools or ()):
+            for name in ("input", "output"):
+                schema = getattr(tool, name)
+                if schema is not None:
+                    _compile(schema, f"/tools/{position}/{name}")
+        stored = to_json(definition)
+        secret = stored.pop("worker_secret", None)
+        record = AgentRecord(
+            agent_id=agent_id,
+            definition=stored,
+            sha256=digest(to_json(to_config(definition))),
+            worker_secret=secret,
+            updated_ms=self._clock.now_ms(),
+        )
+        outcome = self._directory.put_agent(tenant, record)
+        self._forget(tenant, agent_id)
+        return Written(shown(record), outcome == "created")
+
+    def get(self, tenant: str, agent_id: str) -> dict[str, Any]:
+        """Return an agent. Raises `UnknownAgent`."""
+        record = self._directory.agent(tenant, agent_id)
+        if record is None:
+            raise UnknownAgent(f"There is no agent {agent_id}.")
+        return shown(record)
+
+    def delete(self, tenant: str, agent_id: str) -> None:
+        """Delete an agent; its sessions go on with what they pinned, without a worker. Raises `UnknownAgent`."""
+        if not self._directory.delete_agent(tenant, agent_id):
+            raise UnknownAgent(f"There is no agent {agent_id}.")
+        self._forget(tenant, agent_id)
+
+    def _check_worker(self, definition: AgentDefinition) -> None:
+        worker = definition.worker
+        if worker is None:
+            return
+        if worker.startswith("arn:"):
+            raise NotYetSupported("/worker: Lambda ARNs are not called yet; give an https URL.")
+        refused = check_url(worker, self._networks)
+        if isinstance(refused, UrlRefused):
+            raise SchemaViolation(f"/worker: {refused.reason}")
+
+
+def shown(record: AgentRecord) -> dict[str, Any]:
+    """Return an agent as its admin sees it: a secret's place, never the secret. Source: O-23."""
+    secret = {"worker_secret": dict(record.worker_secret)} if record.worker_secret else {}
+    return {"agent_id": record.agent_id, **record.definition, **secret}
+
+
+def _check_supported(definition: AgentDefinition) -> None:
+    if who_decides(definition) == "worker":
+        raise NotYetSupported(
+            "/decides: agents that their worker decides are not run yet.",
+            hint='set "decides": "engine"; the worker then runs the tools',
+        )
+    given: Mapping[str, Any] = to_json(definition)
+    for name in NOT_YET:
+        if given.get(name) not in (None, False):
+            raise NotYetSupported(f"/{name}: is not supported yet; leave it out.")
+    for name, value in (("on_failure", "interrupt"), ("on_truncated", "interrupt")):
+        if given.get(name) == value:
+            raise NotYetSupported(f"/{name}: interrupts are not supported yet; leave it out.")
+    if given.get("handler") == "worker":
+        raise NotYetSupported("/handler: model calls run by the worker are not supported yet.")
+    secret = definition.worker_secret
+    if secret is not None and secret.generate:
+        raise NotYetSupported("/worker_secret: generating one is not supported yet; name a place.")
+    for position, tool in enumerate(definition.tools or ()):
+        if tool.handler == "client":
+            raise NotYetSupported(f"/tools/{position}/handler: client tools are not supported yet.")
+        if tool.approval == "always":
+            raise NotYetSupported(f"/tools/{position}/approval: is not supported yet; leave it out.")
+
+
+def _compile(schema: Any, at: str) -> None:
+    try:
+        compile_schema(schema)
+    except SchemaViolation as error:
+        raise type(error)(f"{at}: {error.message}") from None

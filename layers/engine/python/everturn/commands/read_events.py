@@ -1,0 +1,192 @@
+"""Reads a session's events and the model output in flight: a page at once, or what comes within half a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.errors import UnknownSession, UnknownTurn
+from everturn.ports import Clock, Delta, Head, SessionKey, SessionStore, TurnRecord
+from everturn.protocol.json_text import compact
+from everturn.push.envelopes import Cursor, delta_payload, envelopes
+
+PAGE_EVENTS: Final = 500
+"""Most events of one answer. Source: architecture, section 7."""
+
+PAGE_BYTES: Final = 1024 * 1024
+"""Most bytes of one answer; a single larger event still goes."""
+
+DEFAULT_PAGE_EVENTS: Final = 100
+COMMITS_PER_READ: Final = 100
+WAIT_S: Final = 25.0
+"""How long an SSE answer waits. Source: decision-protocol O-7."""
+
+POLL_S: Final = 0.25
+READER_GRACE_MS: Final = 5_000
+IDLE_RETRY_MS: Final = 15_000
+"""What a reader of a session without an open turn is told to wait. Source: architecture, section 7."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One server-sent event."""
+
+    cursor: str
+    event: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Events after a place in the log."""
+
+    events: list[dict[str, Any]]
+    next_after_seq: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """What a reader gets before it comes back."""
+
+    frames: tuple[Frame, ...]
+    retry_ms: int | None = None
+    ended: bool = False
+    """Nothing will ever follow: a turn-scoped stream is over."""
+
+
+class ReadEvents:
+    """The use case behind `GET /v1/sessions/{id}/events`."""
+
+    def __init__(
+        self, store: SessionStore, clock: Clock, sleep: Callable[[float], None], wait_s: float = WAIT_S
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sleep = sleep
+        self._wait_s = wait_s
+
+    def page(
+        self, tenant: str, session_id: str, after_seq: int, limit: int, turn_id: str | None
+    ) -> Page:
+        """Return at most `limit` events after `after_seq`. Source: decision-protocol O-24.
+
+        Raises `UnknownSession`, `UnknownTurn`.
+        """
+        key, head, turn = self._found(tenant, session_id, turn_id)
+        if turn is not None:
+            after_seq = max(after_seq, turn.first_seq - 1)
+        events = self._events(key, head, after_seq, limit, turn)
+        last = events[-1]["seq"] if events else after_seq
+        end = _end(head, turn)
+        return Page(events, last, last < end)
+
+    def stream(
+        self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None
+    ) -> Streamed:
+        """Return what lies after `cursor`, or wait for it. Raises `UnknownSession`, `UnknownTurn`."""
+        until_ms = self._clock.now_ms() + round(self._wait_s * 1000)
+        told = False
+        while True:
+            key, head, turn = self._found(tenant, session_id, turn_id)
+            if turn is not None and cursor.seq < turn.first_seq - 1:
+                cursor = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
+            frames = self.frames(key, head, cursor, turn)
+            if turn is not None and turn.last_seq and cursor.seq >= turn.last_seq:
+                return Streamed((), ended=True)
+            if frames:
+                return Streamed(tuple(frames))
+            if head.session.turn is None:
+                return Streamed((), retry_ms=IDLE_RETRY_MS)
+            if self._clock.now_ms() >= until_ms:
+                return Streamed(())
+            if not told:
+                self._store.reader_until(key, until_ms + READER_GRACE_MS)
+                told = True
+            self._sleep(POLL_S)
+
+    def frames(
+        self, key: SessionKey, head: Head, cursor: Cursor, turn: TurnRecord | None = None
+    ) -> list[Frame]:
+        """Return events after the cursor, and then the output of the call in flight, as frames in order."""
+        frames: list[Frame] = []
+        at = cursor
+        for envelope in self._events(key, head, cursor.seq, PAGE_EVENTS, turn):
+            at = Cursor(envelope["seq"], at.dispatch_seq, at.n)
+            frames.append(Frame(at.text(), envelope["payload"]["type"], envelope))
+        if at.seq < _end(head, turn):
+            return frames  # a full page: the deltas come with the last one
+        for delta in self._deltas(key, head, cursor):
+            at = Cursor(at.seq, delta.dispatch_seq, delta.n)
+            payload = delta_payload(key.session, head.session.agent_id, delta)
+            frames.append(Frame(at.text(), "llm.token.delta", payload))
+        return frames
+
+    def _found(
+        self, tenant: str, session_id: str, turn_id: str | None
+    ) -> tuple[SessionKey, Head, TurnRecord | None]:
+        key = SessionKey(tenant, session_id)
+        head, record = (
+            (self._store.head(key), None)
+            if turn_id is None
+            else self._store.head_and_turn(key, turn_id)
+        )
+        if head is None:
+            raise UnknownSession(f"There is no session {session_id}.")
+        if turn_id is None:
+            return key, head, None
+        open_turn = head.session.turn
+        if record is not None and record.alias_of:
+            return self._found(tenant, session_id, record.alias_of)
+        if record is None and open_turn is not None and open_turn.id == turn_id:
+            record = TurnRecord(turn_id, open_turn.number, open_turn.first_seq)
+        if record is None:
+            raise UnknownTurn(f"The session {session_id} has no turn {turn_id}.")
+        return key, head, record
+
+    def _events(
+        self, key: SessionKey, head: Head, after_seq: int, limit: int, turn: TurnRecord | None
+    ) -> list[dict[str, Any]]:
+        end = _end(head, turn)
+        found: list[dict[str, Any]] = []
+        size_bytes = 0
+        while after_seq < end and len(found) < limit and size_bytes < PAGE_BYTES:
+            commits = self._store.page(key, after_seq, COMMITS_PER_READ)
+            if not commits:
+                break
+            for commit in self._store.materialise(key, commits):
+                for envelope in envelopes(key.session, commit):
+                    if envelope["seq"] <= after_seq or envelope["seq"] > end:
+                        continue
+                    if turn is not None and envelope.get("turn_id") != turn.turn_id:
+                        continue
+                    size_bytes += len(compact(envelope).encode())
+                    if found and size_bytes > PAGE_BYTES or len(found) >= limit:
+                        return found
+                    found.append(envelope)
+            after_seq = commits[-1].last_seq
+        return found
+
+    def _deltas(self, key: SessionKey, head: Head, cursor: Cursor) -> tuple[Delta, ...]:
+        """Return frames of the call in flight only: what an ended one said stands in its event."""
+        running = [call for call in head.session.calls if call.kind == "llm_call"]
+        if not running:
+            return ()
+        call = running[0]
+        deltas = self._store.deltas(key, cursor.dispatch_seq, cursor.n, PAGE_EVENTS)
+        return tuple(d for d in deltas if (d.call_id, d.attempt) == (call.id, call.attempt))
+
+
+def _end(head: Head, turn: TurnRecord | None) -> int:
+    return turn.last_seq if turn is not None and turn.last_seq else head.session.seq
+
+
+def sse(streamed: Streamed) -> str:
+    """Return the text of an SSE answer. Source: decision-protocol E-2, O-7."""
+    lines = [f"retry: {streamed.retry_ms}\n\n"] if streamed.retry_ms is not None else []
+    for frame in streamed.frames:
+        data = compact(frame.data)
+        lines.append(f"id: {frame.cursor}\nevent: {frame.event}\ndata: {data}\n\n")
+    return "".join(lines) or ": nothing new\n\n"
+

@@ -1,0 +1,93 @@
+"""Reads a session as its users see it; writes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from everturn.commands.reading import SessionReader
+from everturn.errors import UnknownSession
+from everturn.ports import Head, SessionKey, SessionStore
+from everturn.protocol.events import to_rfc3339
+from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.facts import PathMessage
+from everturn.session.state import Call, status_of
+
+NEWEST_NODES = 200
+"""Messages that a read answers. Source: storage-and-commits, "Streams"."""
+
+
+class ReadSession:
+    """The use case behind `GET /v1/sessions/{id}`."""
+
+    def __init__(self, store: SessionStore, reader: SessionReader) -> None:
+        self._store = store
+        self._reader = reader
+
+    def __call__(
+        self, tenant: str, session_id: str, *, tree: bool = False, before: int | None = None
+    ) -> dict[str, Any]:
+        """Return `{session_id, agent_id, status, turn_id?, interrupts, messages, calls, …}`.
+
+        `messages` are the newest 200 of the path, or those before event `before`; `before_seq` in the
+        answer, where there are more, is what to ask with next. Raises `UnknownSession`.
+        """
+        key = SessionKey(tenant, session_id)
+        head = self._store.head(key)
+        if head is None:
+            raise UnknownSession(f"There is no session {session_id}.")
+        nodes = self._nodes(key, head, before)
+        session = head.session
+        messages = [dict(node.message) for node in nodes]
+        answer: dict[str, Any] = {
+            "session_id": session_id,
+            "agent_id": session.agent_id,
+            "status": status_of(session),
+            "seq": session.seq,
+            "interrupts": [],
+            "messages": messages,
+            "calls": self._calls(key, head),
+        }
+        if session.turn is not None:
+            answer["turn_id"] = session.turn.id
+        elif session.last_outcome:
+            answer["last_outcome"] = session.last_outcome
+        if len(nodes) == NEWEST_NODES:
+            answer["before_seq"] = nodes[0].seq
+        if tree:
+            answer["message_tree"] = _tree(nodes, head)
+        return answer
+
+    def _nodes(self, key: SessionKey, head: Head, before: int | None) -> tuple[PathMessage, ...]:
+        upto = head.session.seq if before is None else before - 1
+        return self._reader.newest(key, upto, NEWEST_NODES)
+
+    def _calls(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
+        arguments = self._reader.tool_calls(key, head)
+        return [as_call(call, arguments.get(call.id)) for call in head.session.calls]
+
+
+def as_call(call: Call, asked: ToolCallRequested | None = None) -> dict[str, Any]:
+    """Return an open call as the protocol's `Call`. Source: decision-protocol Q-6."""
+    shown: dict[str, Any] = {
+        "id": call.id,
+        "kind": call.kind,
+        "status": str(call.status),
+        "attempt": max(call.attempt, 1),
+        "handler": call.handler,
+    }
+    if call.deadline_ms is not None:
+        shown["deadline"] = to_rfc3339(call.deadline_ms)
+    if call.kind == "llm_call":
+        return {**shown, "stream": call.stream}
+    if asked is not None and asked.arguments is not None:
+        shown["arguments"] = asked.arguments
+    return {**shown, "name": call.name}
+
+
+def _tree(nodes: tuple[PathMessage, ...], head: Head) -> dict[str, Any]:
+    shown: list[dict[str, Any]] = []
+    for node in nodes:
+        parent = {"parent_id": shown[-1]["message"]["id"]} if shown else {}
+        shown.append({"message": dict(node.message), **parent})
+    where = {"head_id": head.session.head.id} if head.session.head else {}
+    return {"nodes": shown, **where}

@@ -1,0 +1,126 @@
+"""Reads what a decision rests on: the window of the path, the pinned config, the route; it decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.errors import DefectError, UnknownAgent
+from everturn.llm.catalogue import Catalogue
+from everturn.ports import AgentRecord, Directory, Head, Logged, SessionKey, SessionStore
+from everturn.session.events.messages import AgentUpdated, MessageNew
+from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.facts import Facts, PathMessage, Pinned, Route
+
+EVENTS_PER_READ: Final = 2_000
+"""Events that one step of a backward read spans; some hundred messages."""
+
+AgentLookup = Callable[[str, str], AgentRecord | None]
+"""Tenant and agent id to the agent as it stands now; may be some seconds old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A session as it was read: its head, the commits of the window, and what they mean to a decision."""
+
+    head: Head
+    logged: tuple[Logged, ...]
+    """From the window's first event on, bodies in their places."""
+
+    facts: Facts
+
+
+class SessionReader:
+    """Turns a head into the facts that a command needs, with one query in the common case."""
+
+    def __init__(
+        self, store: SessionStore, directory: Directory, agents: AgentLookup, catalogue: Catalogue
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._agents = agents
+        self._catalogue = catalogue
+
+    def load(self, key: SessionKey, head: Head) -> Loaded:
+        """Return the session behind `head`."""
+        logged = self._store.materialise(
+            key, self._store.log(key, head.session.window.from_seq, head.session.seq)
+        )
+        agent = self._pinned(key, head, logged)
+        path = path_of(logged, head.session.window.from_seq)
+        return Loaded(head, logged, Facts(agent, self.route(agent.config), path))
+
+    def for_new_session(self, tenant: str, agent_id: str) -> Facts:
+        """Return the facts for a session that does not exist yet, with the agent as it stands this moment.
+
+        Raises `UnknownAgent`.
+        """
+        record = self._directory.agent(tenant, agent_id)
+        if record is None:
+            raise UnknownAgent(f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}.")
+        agent = pin(record)
+        return Facts(agent, self.route(agent.config))
+
+    def newest(self, key: SessionKey, upto_seq: int, count: int) -> tuple[PathMessage, ...]:
+        """Return the newest `count` messages of the path among events up to `upto_seq`, oldest first."""
+        found: tuple[PathMessage, ...] = ()
+        while upto_seq > 0 and len(found) < count:
+            from_seq = max(1, upto_seq - EVENTS_PER_READ + 1)
+            logged = self._store.materialise(key, self._store.log(key, from_seq, upto_seq))
+            older = path_of(logged, from_seq)
+            found = tuple(node for node in older if node.seq <= upto_seq) + found
+            upto_seq = from_seq - 1
+        return found[-count:]
+
+    def tool_calls(self, key: SessionKey, head: Head) -> dict[str, ToolCallRequested]:
+        """Return what asked for each open tool call, its arguments in their place."""
+        asked = [call.seq for call in head.session.calls if call.kind == "tool_call"]
+        if not asked:
+            return {}
+        logged = self._store.materialise(key, self._store.log(key, min(asked), max(asked)))
+        return {
+            event.id: event
+            for commit in logged
+            for _, event in commit.numbered()
+            if isinstance(event, ToolCallRequested)
+        }
+
+    def route(self, config: Mapping[str, Any]) -> Route:
+        """Return where the config's model selector leads."""
+        ref = self._catalogue.split(config["model"])
+        facts = self._catalogue.facts(ref)
+        return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
+
+    def _pinned(self, key: SessionKey, head: Head, logged: tuple[Logged, ...]) -> Pinned:
+        record = self._agents(key.tenant, head.session.agent_id)
+        has_worker = record is not None and bool(record.definition.get("worker"))
+        if record is not None and record.sha256 == head.session.agent_sha:
+            return pin(record)
+        seq = head.session.agent_seq
+        if not logged or seq < logged[0].first_seq:
+            logged = self._store.materialise(key, self._store.log(key, seq, seq))
+        for commit in logged:
+            for number, event in commit.numbered():
+                if number == seq and isinstance(event, AgentUpdated):
+                    return Pinned(event.agent, event.private.sha256, has_worker)
+        raise DefectError(f"{key.session} has no agent config at event {seq}")
+
+
+def pin(record: AgentRecord) -> Pinned:
+    """Return the part of an agent that a session pins. Source: decision-protocol O-23."""
+    hidden = {"worker", "decides", "worker_secret"}
+    config = {name: value for name, value in record.definition.items() if name not in hidden}
+    return Pinned(config, record.sha256, bool(record.definition.get("worker")))
+
+
+def path_of(logged: tuple[Logged, ...], from_seq: int) -> tuple[PathMessage, ...]:
+    """Return the messages of commits whose bodies are in their places, from event `from_seq` on."""
+    return tuple(
+        PathMessage(
+            number, event.message, event.private.size_bytes, bool(event.private.is_error)
+        )
+        for commit in logged
+        for number, event in commit.numbered()
+        if isinstance(event, MessageNew) and number >= from_seq
+    )

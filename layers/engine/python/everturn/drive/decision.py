@@ -1,0 +1,68 @@
+"""Delivers a decision to the agent's worker: where it is, how it is signed, for how long; it applies no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from everturn.ports import AgentRecord, WorkerTarget
+from everturn.protocol.json_text import compact
+from everturn.workers.answer import DeliveryFailed, WorkerAnswer
+
+DELIVERY_LIMIT_S: Final = 300
+"""Longest that one delivery may take. Source: architecture, section 4."""
+
+LAMBDA_PREFIX: Final = "arn:"
+
+
+class Decider(Protocol):
+    """Sends one request to a worker and says what came of it."""
+
+    def deliver(
+        self,
+        target: WorkerTarget,
+        body: bytes,
+        *,
+        decision_id: str,
+        attempt: int,
+        timeout_s: float,
+        idempotency_key: str | None,
+        cancelled: Callable[[], bool],
+    ) -> WorkerAnswer:
+        """Never raises for what a worker does."""
+        ...
+
+
+Secrets = Callable[[Mapping[str, Any]], str]
+"""A reference to a signing secret, to the secret."""
+
+
+def deliver(
+    decider: Decider,
+    record: AgentRecord | None,
+    secrets: Secrets,
+    request: dict[str, Any],
+    *,
+    timeout_s: float,
+    cancelled: Callable[[], bool],
+) -> WorkerAnswer:
+    """Send `request` to the worker that the agent has at this moment. Source: decision-protocol O-19."""
+    worker = record.definition.get("worker") if record else None
+    if record is None or not worker:
+        return _refused("the agent has no worker any more", "no_worker")
+    if worker.startswith(LAMBDA_PREFIX):
+        return _refused("workers behind a Lambda ARN are not called yet", "unsupported")
+    secret = secrets(record.worker_secret) if record.worker_secret else ""
+    return decider.deliver(
+        WorkerTarget(worker, secret),
+        compact(request).encode(),
+        decision_id=request["decision_id"],
+        attempt=request["attempts"],
+        timeout_s=max(0.001, min(timeout_s, DELIVERY_LIMIT_S)),
+        idempotency_key=request["trigger"].get("idempotency_key"),
+        cancelled=cancelled,
+    )
+
+
+def _refused(error: str, code: str) -> DeliveryFailed:
+    return DeliveryFailed(error=error, code=code, retryable=False, started="no")

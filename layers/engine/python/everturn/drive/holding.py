@@ -1,0 +1,222 @@
+"""A session in the hands of one driver: what it read, what it committed, and that it still may; effects are not here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from everturn.commands.attempts import Attempts
+from everturn.commands.reading import Loaded, SessionReader
+from everturn.errors import LeaseLost
+from everturn.ports import Clock, Head, Logged, NewCommit, Owner, SessionKey, SessionStore, Watch
+from everturn.session.commands import Command
+from everturn.session.decide.entry import Decided, decide
+from everturn.session.events.model_calls import ModelCallDispatched
+from everturn.session.facts import Facts, Stamp
+from everturn.session.propose import due_epoch_s
+from everturn.session.state import Session
+
+MakeCommand = Callable[[Stamp, Facts], Command]
+"""Builds a command on what holds when it is decided; called again after a lost race."""
+
+
+class OwnerChanged(Exception):
+    """Another driver has taken the session over: stop at once, without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On whose behalf a driver writes, and for how long it may go silent."""
+
+    request_id: str
+    runnable_s: int
+    is_held: Callable[[], bool]
+    """Whether the lease on the queue message still stands."""
+
+    floor_ms: int = 0
+    """A timer's due time: its firing proves that it has come. Source: architecture 4."""
+
+
+class Holding:
+    """Everything that this driver knows of its session. Not thread-safe: one loop owns it."""
+
+    def __init__(
+        self,
+        key: SessionKey,
+        store: SessionStore,
+        reader: SessionReader,
+        clock: Clock,
+        terms: Terms,
+        attempts: Callable[[], Attempts],
+    ) -> None:
+        self.key = key
+        self._store = store
+        self._reader = reader
+        self._clock = clock
+        self._terms = terms
+        self._attempts = attempts
+        self._epoch: int | None = None
+        self._loaded: Loaded | None = None
+        self.dispatch_seq = 0
+        """The newest `llm.call.dispatched`; names the stream that deltas belong to."""
+
+    @property
+    def loaded(self) -> Loaded:
+        """What was read or committed last; `load` comes first."""
+        assert self._loaded is not None
+        return self._loaded
+
+    @property
+    def head(self) -> Head:
+        """The head that the next commit builds on."""
+        return self.loaded.head
+
+    @property
+    def session(self) -> Session:
+        """The folded state."""
+        return self.head.session
+
+    @property
+    def by(self) -> str:
+        """How this driver signs its commits."""
+        return f"driver:{self._next_epoch()}"
+
+    def now_ms(self) -> int:
+        """Return the time, which is never before the timer that woke us."""
+        return max(self._clock.now_ms(), self._terms.floor_ms)
+
+    def load(self) -> Watch | None:
+        """Read the session; return who reads it, or `None` where there is no such session."""
+        head, watch = self._store.head_and_watch(self.key)
+        if head is None:
+            return None
+        self._take(self._reader.load(self.key, head))
+        return watch
+
+    def reload(self) -> tuple[Logged, ...]:
+        """Read the session again; return the commits of others that were not known yet.
+
+        Raises `OwnerChanged` where one of them is another driver's.
+        """
+        before = self.session.seq
+        head = self._store.head(self.key)
+        if head is None or self._is_foreign(head):
+            raise OwnerChanged
+        self._take(self._reader.load(self.key, head))
+        return tuple(one for one in self.loaded.logged if one.last_seq > before)
+
+    def foreign_tail(self) -> tuple[Logged, ...]:
+        """Return the newest commits that no driver made: their readers may not have them yet."""
+        tail: list[Logged] = []
+        for commit in reversed(self.loaded.logged):
+            if commit.by.startswith("driver:"):
+                break
+            tail.append(commit)
+        return tuple(reversed(tail))
+
+    def is_running_elsewhere(self) -> bool:
+        """Return whether another driver claimed the session and may be running its effects."""
+        owner = self.head.owner
+        return (
+            owner is not None
+            and bool(owner.request_id)
+            and owner.request_id != self._terms.request_id
+        )
+
+    def commit(self, make: MakeCommand) -> tuple[Logged, ...]:
+        """Decide and append; returns the commits that are new to readers, ours last, or none.
+
+        Raises `LeaseLost` (nothing is committed any more), `OwnerChanged`, `StoreUnavailable`.
+        """
+        found: tuple[Logged, ...] = ()
+        attempts = self._attempts()
+        while True:
+            with attempts.once() as lost:
+                made = self._append(make)
+                return (*found, made) if made else found
+            found += self.reload()
+            self._know(lost.taken)
+
+    def claim(self) -> None:
+        """Become the owner without an event. Raises `OwnerChanged` where another one was faster."""
+        owner = Owner(self._next_epoch(), self._terms.request_id)
+        attempts = self._attempts()
+        while True:
+            self._check_lease()
+            with attempts.once():
+                head = self._store.claim(self.key, self.head, owner)
+                self._epoch = owner.epoch
+                self._take(replace(self.loaded, head=head))
+                return
+            self.reload()
+
+    def _append(self, make: MakeCommand) -> Logged | None:
+        self._check_lease()
+        loaded = self.loaded
+        stamp = Stamp(self.now_ms(), self._clock.entropy())
+        decided = decide(self.session, make(stamp, loaded.facts))
+        if not decided.events:
+            return None
+        epoch = self._next_epoch()
+        due = due_epoch_s(
+            decided.session, stamp.now_ms, self._terms.runnable_s, loaded.head.due_epoch_s
+        )
+        head = self._store.append(
+            NewCommit(
+                key=self.key,
+                before=loaded.head,
+                after=decided.session,
+                events=decided.events,
+                commit_id=stamp.uuid(0),
+                at_ms=stamp.now_ms,
+                by=f"driver:{epoch}",
+                owner=Owner(epoch, self._terms.request_id),
+                due_epoch_s=due,
+            )
+        )
+        self._epoch = epoch
+        logged = self._store.materialise(self.key, (_as_logged(loaded.head, head, decided, stamp.now_ms, epoch),))
+        path = tuple(n for n in decided.path if n.seq >= decided.session.window.from_seq)
+        facts = replace(loaded.facts, path=path)
+        self._take(Loaded(head, (*loaded.logged, *logged), facts))
+        return logged[0]
+
+    def _next_epoch(self) -> int:
+        if self._epoch is not None:
+            return self._epoch
+        return (self.head.owner.epoch if self.head.owner else 0) + 1
+
+    def _is_foreign(self, head: Head) -> bool:
+        owner = head.owner
+        if owner is None or owner.request_id in {"", self._terms.request_id}:
+            return False
+        known = self.head.owner
+        return known is None or owner.epoch > known.epoch or owner.request_id != known.request_id
+
+    def _check_lease(self) -> None:
+        if not self._terms.is_held():
+            raise LeaseLost("the lease on the wake-up is gone")
+
+    def _know(self, taken: frozenset[str]) -> None:
+        facts = self.loaded.facts
+        self._take(replace(self.loaded, facts=replace(facts, taken=facts.taken | taken)))
+
+    def _take(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        for commit in loaded.logged:
+            for seq, event in commit.numbered():
+                if isinstance(event, ModelCallDispatched) and seq > self.dispatch_seq:
+                    self.dispatch_seq = seq
+
+
+def _as_logged(before: Head, after: Head, decided: Decided, at_ms: int, epoch: int) -> Logged:
+    return Logged(
+        first_seq=before.session.seq + 1,
+        last_seq=after.session.seq,
+        commit_id=after.commit_id,
+        at_ms=at_ms,
+        by=f"driver:{epoch}",
+        version=after.version,
+        created=after.created,
+        events=decided.events,
+    )

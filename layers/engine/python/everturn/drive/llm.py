@@ -1,0 +1,156 @@
+"""Runs one attempt of a model call and turns what came of it into a command; it commits nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Final
+
+from everturn.drive.holding import MakeCommand
+from everturn.errors import DefectError
+from everturn.llm.assemble import Answer, Assembler, block_type_of
+from everturn.llm.catalogue import cost_usd
+from everturn.llm.chunks import Block, TextBlock, ToolCallBlock
+from everturn.llm.deltas import to_stream_delta
+from everturn.llm.failure import ModelAborted, ModelFailed, consequence, detail_of
+from everturn.llm.registry import ModelRegistry, Prepared, UnknownProvider
+from everturn.ports import Logged
+from everturn.protocol.llm import LlmRequest, StreamDelta
+from everturn.protocol.llm import Usage as WireUsage
+from everturn.protocol.wire import to_json
+from everturn.session.commands import ModelAnswered, ModelFailure, SettleModelCall
+from everturn.session.events.model_calls import ModelCallRequested
+from everturn.session.events.shape import Usage
+from everturn.session.facts import Facts, PathMessage
+from everturn.session.propose import CallModel
+from everturn.session.request import BuiltRequest, build_request, digest, header_for
+from everturn.session.state import Call, Session
+
+REQUEST_LIMIT_S: Final = 840
+"""Longest that one model request may take. Source: architecture, section 4."""
+
+
+def rebuilt(
+    session: Session,
+    call: Call,
+    logged: tuple[Logged, ...],
+    facts: Facts,
+    stored_header: Callable[[], dict[str, Any]],
+) -> BuiltRequest:
+    """Return the request of a model call as the log has it, byte for byte. Source: session-log RH-5.
+
+    Raises `DefectError` where the rebuilt one is not the one that was committed.
+    """
+    asked = requested_event(call, logged)
+    header = header_for(facts.agent, facts.route)
+    if digest(header) != session.header_sha or asked.private.header_seq != session.header_seq:
+        header = stored_header()
+    boundary = asked.private.boundary
+    path = within(facts.path, boundary.from_seq, boundary.head_seq)
+    request = build_request(header, path)
+    if request.sha256 != asked.private.request_sha256:
+        raise DefectError(f"the rebuilt request of model call {call.id} is not the committed one")
+    return request
+
+
+def requested_event(call: Call, logged: tuple[Logged, ...]) -> ModelCallRequested:
+    """Return what asked for `call`. Raises `DefectError` where the log does not have it."""
+    for commit in logged:
+        for seq, event in commit.numbered():
+            if seq == call.seq and isinstance(event, ModelCallRequested):
+                return event
+    raise DefectError(f"model call {call.id} is not at event {call.seq}")
+
+
+def within(path: tuple[PathMessage, ...], from_seq: int, to_seq: int) -> list[PathMessage]:
+    """Return the messages of a boundary."""
+    return [node for node in path if from_seq <= node.seq <= to_seq]
+
+
+def run_model_call(
+    models: ModelRegistry,
+    selector: str,
+    request: BuiltRequest,
+    effect: CallModel,
+    *,
+    expired: Callable[[], bool],
+    revoked: Callable[[], bool],
+    on_delta: Callable[[StreamDelta], None],
+) -> MakeCommand | None:
+    """Call the model and stream; return the command that settles the attempt, `None` if it was revoked.
+
+    `expired` tells that the attempt's time is up, `revoked` that nobody wants its answer any more.
+    """
+    assembler = Assembler()
+    try:
+        prepared = models.prepare(selector)
+        chunks = prepared.model.stream(
+            LlmRequest.model_validate(request.body),
+            attempt=effect.attempt,
+            cancelled=lambda: revoked() or expired(),
+            failed_tool_calls=request.failed,
+        )
+        for chunk in chunks:
+            if revoked():
+                return None
+            assembler.feed(chunk)
+            delta = to_stream_delta(chunk)
+            if delta is not None:
+                on_delta(delta)
+        outcome: ModelAnswered | ModelFailure = _answered(assembler.answer(), prepared)
+    except ModelAborted:
+        outcome = _lapsed(effect.attempt)
+    except UnknownProvider as error:
+        outcome = ModelFailure(error.message, "provider_error", retryable=False)
+    except ModelFailed as error:
+        outcome = _failure(error, assembler.usage)
+    if revoked():
+        return None
+    if expired():
+        outcome = _lapsed(effect.attempt)
+    return lambda stamp, facts: SettleModelCall(
+        stamp, facts, effect.call_id, effect.attempt, outcome
+    )
+
+
+def _lapsed(attempt: int) -> ModelFailure:
+    """Source: decision-protocol R-5."""
+    return ModelFailure(f"attempt {attempt} passed its deadline", "deadline_exceeded", retryable=True)
+
+
+def _answered(answer: Answer, prepared: Prepared) -> ModelAnswered:
+    message: dict[str, Any] = {"role": "assistant"}
+    if answer.content is not None:
+        message["content"] = answer.content
+    if answer.tool_calls:
+        message["tool_calls"] = [to_json(call) for call in answer.tool_calls]
+    plain = all(isinstance(block, TextBlock | ToolCallBlock) for block in answer.blocks)
+    prices = prepared.facts.prices
+    return ModelAnswered(
+        message=message,
+        finish_reason=answer.finish_reason,
+        usage=_usage(answer.usage),
+        cost=cost_usd(answer.usage, prices) if answer.usage and prices else None,
+        blocks=None if plain else [_stored(block) for block in answer.blocks],
+    )
+
+
+def _stored(block: Block) -> dict[str, Any]:
+    return {"type": str(block_type_of(block)), **asdict(block)}
+
+
+def _failure(error: ModelFailed, usage: WireUsage | None) -> ModelFailure:
+    """Source: vocabulary, "Failures"."""
+    means = consequence(error.code)
+    return ModelFailure(
+        error=error.message,
+        code=means.error_code,
+        retryable=means.retryable,
+        detail=detail_of(error),
+        retry_after_s=error.retry_after_s,
+        usage=_usage(usage),
+    )
+
+
+def _usage(usage: WireUsage | None) -> Usage | None:
+    return Usage.model_validate(usage.model_dump(exclude_none=True)) if usage else None

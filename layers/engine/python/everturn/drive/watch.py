@@ -1,0 +1,38 @@
+"""Looks every second whether somebody else wrote to the session, and who reads it; it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Final
+
+from everturn.errors import EverturnError
+from everturn.ports import Head, SessionKey, SessionStore, Watch
+
+INTERVAL_S: Final = 1.0
+"""Source: architecture, section 4."""
+
+
+@contextmanager
+def watching(
+    store: SessionStore, key: SessionKey, saw: Callable[[Head | None, Watch], None]
+) -> Iterator[None]:
+    """Call `saw` every second from a thread, with the head and the readers of that moment."""
+    ended = Event()
+
+    def look() -> None:
+        while not ended.wait(INTERVAL_S):
+            try:
+                head, watch = store.head_and_watch(key)
+            except EverturnError:
+                continue  # a missed look is made up for by the next one
+            if not ended.is_set():
+                saw(head, watch)
+
+    thread = Thread(target=look, name="watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()

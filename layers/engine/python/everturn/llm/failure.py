@@ -1,0 +1,116 @@
+"""Why a model call failed, as a fact, and what that means; retries and events live elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Final
+
+from everturn.errors import TerminalError
+from everturn.protocol.call import ErrorCode
+
+
+class FailureCode(StrEnum):
+    """Causes the log tells apart. Source: vocabulary, "Failures"."""
+
+    RATE_LIMIT = "RATE_LIMIT"
+    OVERLOADED = "OVERLOADED"
+    SERVER = "SERVER"
+    NETWORK = "NETWORK"
+    STREAM_ENDED = "STREAM_ENDED"
+    EMPTY_RESPONSE = "EMPTY_RESPONSE"
+    CONTEXT_WINDOW_EXCEEDED = "CONTEXT_WINDOW_EXCEEDED"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    AUTH = "AUTH"
+    TIMEOUT = "TIMEOUT"
+    REFUSED = "REFUSED"
+
+
+class ModelFailed(TerminalError):
+    """One attempt of a model call failed; a fact for the core, which alone decides on a retry.
+
+    An adapter raises it for everything that goes wrong at the provider, `from` its own error.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: FailureCode,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.request_id = request_id
+
+
+class ModelAborted(TerminalError):
+    """The attempt was broken off because we asked for it: a void, not a failure.
+
+    Source: session-log ST-12.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What one cause means to the protocol and to the runs view."""
+
+    error_code: ErrorCode
+    retryable: bool
+    error_class: str
+    """`errorClass` of the runs API."""
+
+
+CONSEQUENCES: Final[dict[FailureCode, Consequence]] = {
+    FailureCode.RATE_LIMIT: Consequence("rate_limited", True, "rate_limit"),
+    FailureCode.OVERLOADED: Consequence("provider_error", True, "overloaded"),
+    FailureCode.SERVER: Consequence("provider_error", True, "server"),
+    FailureCode.NETWORK: Consequence("provider_error", True, "server"),
+    FailureCode.STREAM_ENDED: Consequence("provider_error", True, "server"),
+    FailureCode.EMPTY_RESPONSE: Consequence("provider_error", True, "server"),
+    FailureCode.CONTEXT_WINDOW_EXCEEDED: Consequence("provider_error", False, "context_window"),
+    FailureCode.INVALID_REQUEST: Consequence("provider_error", False, "invalid_request"),
+    FailureCode.AUTH: Consequence("provider_error", False, "auth"),
+    FailureCode.TIMEOUT: Consequence("deadline_exceeded", True, "timeout"),
+    FailureCode.REFUSED: Consequence("refused", False, "unknown"),
+}
+"""Source: vocabulary, "Failures"; decision-protocol L-9."""
+
+
+def consequence(code: FailureCode) -> Consequence:
+    """Return what `code` means; pure and total."""
+    return CONSEQUENCES[code]
+
+
+def detail_of(failure: ModelFailed) -> dict[str, str | int]:
+    """Return the `detail` of a failed call's event, absent facts left out. Source: ST-12."""
+    detail: dict[str, str | int] = {"reason": failure.code.lower()}
+    if failure.status is not None:
+        detail["status"] = failure.status
+    if failure.retry_after_s is not None:
+        detail["retry_after_ms"] = round(failure.retry_after_s * 1000)
+    if failure.request_id is not None:
+        detail["request_id"] = failure.request_id
+    return detail
+
+
+_OVERLOADED: Final = {HTTPStatus.SERVICE_UNAVAILABLE, 529}
+"""529 is what some providers answer when they are overloaded; it has no registered name."""
+
+
+def code_of_status(status: int) -> FailureCode:
+    """Return the cause that a provider's HTTP error status stands for. Source: L-9, vocabulary."""
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return FailureCode.RATE_LIMIT
+    if status in _OVERLOADED:
+        return FailureCode.OVERLOADED
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return FailureCode.SERVER
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return FailureCode.AUTH
+    return FailureCode.INVALID_REQUEST

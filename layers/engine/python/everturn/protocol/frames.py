@@ -1,0 +1,188 @@
+"""WebSocket frames, in and out.
+
+It must not know connections or how a frame is sent. Source: architecture.md 7.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from everturn.protocol.client_input import (
+    ClientInput,
+    InputIdentity,
+    check_input,
+    parse_with_input,
+)
+from everturn.protocol.events import EventEnvelope
+from everturn.protocol.ids import VALID_ID, AgentId, CallId, SessionId, TurnId
+from everturn.protocol.llm import StreamDelta
+from everturn.protocol.wire import DEFERRED, Json, Maybe, WireModel
+
+FrameId = Annotated[str, VALID_ID]
+"""Chosen by the client; answers repeat it."""
+
+
+class SubscribeFrame(WireModel):
+    """Send what happens in a session, from `after` (a cursor) onward."""
+
+    action: Literal["subscribe"] = "subscribe"
+    id: FrameId
+    session_id: Annotated[SessionId, VALID_ID]
+    after: Maybe[str] = None
+    turn_id: Maybe[Annotated[TurnId, VALID_ID]] = None
+
+
+class InputFrame(WireModel):
+    """The same as `POST /v1/sessions/input`."""
+
+    action: Literal["input"] = "input"
+    id: FrameId
+    session_id: Maybe[Annotated[SessionId, VALID_ID]] = None
+    identity: Maybe[InputIdentity] = None
+    input: ClientInput
+
+
+class PingFrame(WireModel):
+    """Ask for a pong."""
+
+    action: Literal["ping"] = "ping"
+    id: Maybe[FrameId] = None
+
+
+class UnsubscribeFrame(WireModel):
+    """End the subscription of this id."""
+
+    action: Literal["unsubscribe"] = "unsubscribe"
+    id: FrameId
+
+
+InFrame = Annotated[
+    SubscribeFrame | InputFrame | PingFrame | UnsubscribeFrame, Field(discriminator="action")
+]
+
+
+class SubscribedFrame(WireModel):
+    """The subscription stands; what was missed follows."""
+
+    type: Literal["subscribed"] = "subscribed"
+    id: str
+    session_id: SessionId
+
+
+class EventFrame(WireModel):
+    """One event; a client that does not know `prev_seq` yet has a gap."""
+
+    type: Literal["event"] = "event"
+    id: Maybe[str] = None
+    session_id: SessionId
+    cursor: str
+    prev_seq: int
+    event: EventEnvelope
+
+
+class TokenDelta(StreamDelta):
+    """A piece of a model's answer, with its place. Source: E-4, O-7."""
+
+    type: Literal["llm.token.delta"] = "llm.token.delta"
+    session_id: SessionId
+    agent_id: AgentId
+    turn_id: Maybe[TurnId] = None
+    call_id: CallId
+    attempt: int
+    seq: int
+    """Counts per call and attempt."""
+
+
+class DeltaFrame(WireModel):
+    """A piece of a model's answer."""
+
+    type: Literal["delta"] = "delta"
+    id: Maybe[str] = None
+    session_id: SessionId
+    cursor: str
+    delta: TokenDelta
+
+
+class MoreFrame(WireModel):
+    """The replay ends here with more to come: subscribe again after `cursor`."""
+
+    type: Literal["more"] = "more"
+    id: str
+    session_id: SessionId
+    cursor: str
+
+
+class EventRefFrame(WireModel):
+    """An event too large for a frame: fetch it by its seq."""
+
+    type: Literal["event_ref"] = "event_ref"
+    id: Maybe[str] = None
+    session_id: SessionId
+    cursor: str
+    prev_seq: int
+    seq: int
+
+
+class AcceptedFrame(WireModel):
+    """An input was recorded; the fields are those of the 202 answer (T-3, T-4, O-22)."""
+
+    type: Literal["accepted"] = "accepted"
+    id: str
+    session_id: SessionId
+    turn_id: Maybe[TurnId] = None
+    duplicate: Maybe[bool] = None
+    turn_status: Maybe[Literal["queued", "running", "parked", "completed"]] = None
+    continued: Maybe[bool] = None
+    resumed: Maybe[bool] = None
+
+
+class ErrorFrame(WireModel):
+    """A frame was refused; beside these fields stands what the error body has (`to_http`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["error"] = "error"
+    id: Maybe[str] = None
+    error: str
+    code: str
+    message: str
+    hint: Maybe[str] = None
+
+
+class PongFrame(WireModel):
+    """Answer to a ping."""
+
+    type: Literal["pong"] = "pong"
+    id: Maybe[str] = None
+
+
+OutFrame = Annotated[
+    SubscribedFrame
+    | EventFrame
+    | DeltaFrame
+    | MoreFrame
+    | EventRefFrame
+    | AcceptedFrame
+    | ErrorFrame
+    | PongFrame,
+    Field(discriminator="type"),
+]
+
+IN_FRAME: TypeAdapter[InFrame] = TypeAdapter(InFrame, config=DEFERRED)
+OUT_FRAME: TypeAdapter[OutFrame] = TypeAdapter(OutFrame, config=DEFERRED)
+
+
+def read_frame(data: Json) -> InFrame:
+    """Return the frame that `data` is, its input checked.
+
+    Raises what `client_input.read_input` raises.
+    """
+    frame = parse_with_input(IN_FRAME, data)
+    if isinstance(frame, InputFrame):
+        check_input(frame.input)
+    return frame
+
+
+def to_error_frame(body: dict[str, Json], frame_id: str | None = None) -> ErrorFrame:
+    """Return an error body of `errors.to_http` as a frame."""
+    return ErrorFrame.model_validate(body | {"type": "error", "id": frame_id})

@@ -1,0 +1,109 @@
+"""Every limit of the wire and of the services under it, as named figures with their source.
+
+It must not check anything: the module that owns a thing compares it with its limit.
+"""
+
+KIB = 1024
+MIB = 1024 * KIB
+
+# ids and JSON
+
+MAX_ID_CHARS = 200
+"""Source: decision protocol M-6, O-9."""
+
+MAX_JSON_DEPTH = 128
+"""Containers inside each other in JSON that is read; below what any serialiser here can write."""
+
+# decision protocol, section 23 as O-16 amends it
+
+MAX_INPUT_BODY_BYTES = 4 * MIB
+"""A client's request body; over it 413. Source: section 23, O-16, architecture.md 5."""
+
+MAX_DECISION_BODY_BYTES = 8 * MIB
+"""A worker's whole answer; over it an invalid response. Source: section 23."""
+
+MAX_SSE_FRAME_BYTES = 1 * MIB
+"""One frame of a worker's streamed answer. Source: section 23."""
+
+MAX_VIEW_MESSAGES = 2000
+"""Messages in one view; over it 400. Source: section 23."""
+
+MAX_ACTIONS = 128
+"""Actions in one response. Source: section 23."""
+
+MAX_OPEN_CALLS = 256
+"""Open calls of a session; over it `too_many_calls`. Source: section 23."""
+
+MAX_TOOLS = 256
+"""Tools and sub-agents of a config together. Source: section 23."""
+
+MAX_TOOL_NAME_CHARS = 64
+"""Source: section 23."""
+
+MAX_ARGUMENTS_BYTES = 1 * MIB
+"""Tool arguments as text; over it a terminal tool error. Source: section 23."""
+
+MAX_RESULT_BYTES = 2 * MIB
+"""A tool result as text; over it a terminal tool error. Source: O-16."""
+
+MAX_STATE_BYTES = 2 * MIB
+"""Agent state as compact JSON. Source: O-16."""
+
+MAX_AGENT_BYTES = 2 * MIB
+"""An agent config as compact JSON. Source: O-16."""
+
+MAX_REASON_BYTES = 1 * KIB
+"""An interrupt's reason, UTF-8. Source: section 23."""
+
+MAX_PAYLOAD_BYTES = 256 * KIB
+"""An interrupt's payload as compact JSON. Source: section 23."""
+
+MAX_DONE_DATA_BYTES = 1 * MIB
+"""`done.data` as compact JSON. Source: section 23."""
+
+MAX_SPAWN_DEPTH = 5
+"""Ancestors of a session that may still spawn. Source: B-4."""
+
+MAX_LLM_CALLS_PER_TURN = 200
+"""Source: section 23."""
+
+MAX_SETTINGS_BYTES = 16 * KIB
+"""Session settings as compact JSON. Source: agent-session.md 17."""
+
+MAX_ATTEMPTS = 100
+"""Largest `max_retries` of a policy; far above any default, so that powers stay small."""
+
+MAX_POLICY_SECS = 31_536_000
+"""Largest time in a policy: one year, the life of a Standard step execution (Step Functions)."""
+
+# AWS, as architecture.md 5 lists them
+
+DYNAMODB_ITEM_BYTES = 400 * KIB
+"""Source: DynamoDB, item size."""
+
+DYNAMODB_TRANSACTION_ITEMS = 100
+"""Source: DynamoDB, TransactWriteItems."""
+
+DYNAMODB_TRANSACTION_BYTES = 4 * MIB
+"""Source: DynamoDB, TransactWriteItems."""
+
+SQS_MESSAGE_BYTES = 1 * MIB
+"""Source: SQS, message quotas."""
+
+STEP_FUNCTIONS_PAYLOAD_BYTES = 256 * KIB
+"""Source: Step Functions, task, state or execution input."""
+
+WEBSOCKET_INBOUND_FRAME_BYTES = 32 * KIB
+"""Source: API Gateway, WebSocket frame size."""
+
+WEBSOCKET_OUTBOUND_BYTES = 128 * KIB
+"""Source: API Gateway, WebSocket message payload."""
+
+LAMBDA_PAYLOAD_BYTES = 6 * MIB
+"""Source: Lambda, synchronous invocation, request and response each."""
+
+HTTP_API_PAYLOAD_BYTES = 10 * MIB
+"""Source: API Gateway, HTTP API payload size."""
+
+HTTP_API_TIMEOUT_S = 29
+"""Source: API Gateway, HTTP API integration timeout, with a margin of one second."""

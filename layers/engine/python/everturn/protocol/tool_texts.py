@@ -1,0 +1,23 @@
+"""What a model reads when a tool call could not be made or its result not be used; wording only."""
+
+from collections.abc import Iterable
+
+
+def invalid_arguments_text(name: str, violation: str) -> str:
+    """Word `invalid` arguments; `violation` is as in `/city: required`. Source: 8.4."""
+    return f"Arguments for {name} do not fit its schema: {violation}"
+
+
+def malformed_arguments_text(name: str, reason: str) -> str:
+    """Word `malformed` arguments. Source: 8.4."""
+    return f"Arguments for {name} are not a JSON object: {reason}"
+
+
+def undeclared_tool_text(name: str, available: Iterable[str]) -> str:
+    """Word a call of a tool that was not declared; `available` in config order. Source: 8.4."""
+    return f"There is no tool named {name}. Available: {', '.join(available) or 'none'}"
+
+
+def invalid_result_text(name: str, violation: str) -> str:
+    """Word a result that breaks the tool's `output` schema; the value stays unsaid. Source: U-9."""
+    return f"Result of {name} does not fit its output schema: {violation}"

@@ -1,0 +1,86 @@
+"""The body of a `tool.execute` delivery as a pure function of what the first one was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from everturn.protocol.events import to_rfc3339
+from everturn.session.events.decisions import AsOf
+from everturn.session.facts import PathMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAsk:
+    """Everything that a `tool.execute` says, each value read from the log."""
+
+    session_id: str
+    decision_id: str
+    agent_id: str
+    identity: Mapping[str, Any]
+    turn_id: str | None
+    call: Mapping[str, Any]
+    """`{id, name, arguments, attempt, deadline_ms?}` of the call to run."""
+
+    input: Mapping[str, Any]
+    """The engine's check of the arguments: `ToolInput` as JSON."""
+
+    proposed: Mapping[str, Any]
+    as_of: AsOf
+    open_calls: Sequence[Mapping[str, Any]]
+    """The calls of `as_of`, each as a `Call`."""
+
+    path: Sequence[PathMessage]
+    agent: Mapping[str, Any]
+    state: Any
+    attempt: int
+    deadline_ms: int
+
+
+def tool_request(ask: ToolAsk) -> dict[str, Any]:
+    """Return the `DecisionRequest`; only `attempts` and `deadline` differ in a redelivery. Source: D-3.
+
+    An engine-decided agent's worker gets the path as far back as the model's window reaches, so that
+    a delivery costs the same at any age of the session.
+    """
+    path = [node for node in ask.path if node.seq <= ask.as_of.seq]
+    messages = [dict(node.message) for node in path]
+    trigger: dict[str, Any] = {
+        "type": "tool.execute",
+        "id": ask.call["id"],
+        "name": ask.call["name"],
+        "arguments": ask.call["arguments"],
+        "input": dict(ask.input),
+        "attempt": ask.call["attempt"],
+    }
+    if ask.call.get("deadline_ms") is not None:
+        trigger["deadline"] = to_rfc3339(ask.call["deadline_ms"])
+    if ask.call.get("idempotency_key"):
+        trigger["idempotency_key"] = ask.call["idempotency_key"]
+    return {
+        "session_id": ask.session_id,
+        "decision_id": ask.decision_id,
+        "agent_id": ask.agent_id,
+        "identity": dict(ask.identity),
+        "trigger": trigger,
+        "proposed": dict(ask.proposed),
+        "state": ask.state,
+        "agent": dict(ask.agent),
+        "calls": [dict(call) for call in ask.open_calls],
+        "pending_calls": len(ask.open_calls),
+        "messages": messages,
+        "message_tree": _tree(messages),
+        "ancestry": [],
+        "attempts": ask.attempt,
+        "deadline": to_rfc3339(ask.deadline_ms),
+        "turn_id": ask.turn_id,
+    }
+
+
+def _tree(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    nodes: list[dict[str, Any]] = []
+    for message in messages:
+        parent = {"parent_id": nodes[-1]["message"]["id"]} if nodes else {}
+        nodes.append({"message": message, **parent})
+    return {"nodes": nodes, "head_id": messages[-1]["id"]} if messages else {"nodes": nodes}

@@ -1,0 +1,181 @@
+"""What can be asked of a session, as values; what comes of it is decided in `decide`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from everturn.session.events.shape import Usage
+from everturn.session.events.sessions import Owner
+from everturn.session.facts import Facts, Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessage:
+    """A message of the session that an input names."""
+
+    id: str
+    seq: int
+    branch: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitInput:
+    """A client's message, or its view of the whole conversation. Source: decision-protocol K-1."""
+
+    stamp: Stamp
+    facts: Facts
+    session_id: str
+    agent_id: str
+    owner: Owner
+    turn_id: str
+    """The client's, or minted."""
+
+    input_type: Literal["client.message", "client.messages"]
+    view: tuple[Mapping[str, Any], ...]
+    """`DraftMessage`s as JSON; a single message is a view that has the path before it."""
+
+    known: tuple[KnownMessage, ...] = ()
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """The engine's own policy for deliveries to workers. Source: decision-protocol D-4."""
+
+    max_attempts: int = 10
+    attempt_timeout_s: float = 300
+    total_s: float = 1800
+    backoff_base_s: float = 2
+    backoff_max_s: float = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """A model call's attempt ended with an answer."""
+
+    message: Mapping[str, Any]
+    """`{role: "assistant", content?, tool_calls?}` without id."""
+
+    finish_reason: str
+    usage: Usage | None = None
+    cost: str | None = None
+    blocks: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """A model call's attempt failed. Source: decision-protocol L-9."""
+
+    error: str
+    code: str | None
+    retryable: bool
+    detail: Any = None
+    retry_after_s: float | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettleModelCall:
+    """Report what came of one attempt of a model call."""
+
+    stamp: Stamp
+    facts: Facts
+    call_id: str
+    attempt: int
+    outcome: ModelAnswered | ModelFailure
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """A worker's result, as text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRefused:
+    """A worker's error. Source: decision-protocol U-10."""
+
+    error: str
+    retryable: bool = False
+    code: str | None = None
+    detail: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOpen:
+    """The worker will settle the call later. Source: decision-protocol 8.4, `{}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDelivery:
+    """A worker answered a `tool.execute`."""
+
+    stamp: Stamp
+    facts: Facts
+    decision_id: str
+    attempt: int
+    outcome: ToolAnswered | ToolRefused | LeftOpen
+    state: Any = None
+    """A new agent state, where the answer had one that differs from the one that holds."""
+
+    has_state: bool = False
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class FailDelivery:
+    """A delivery brought no valid answer. Source: decision-protocol D-8, O-11."""
+
+    stamp: Stamp
+    facts: Facts
+    decision_id: str
+    attempt: int
+    error: str
+    code: str
+    retryable: bool
+    started: Literal["no", "unknown"]
+    """Whether the worker may have begun the work."""
+
+    invalid: bool = False
+    """An answer came and could not be applied."""
+
+    retry_after_s: float | None = None
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """Start what is due and what has room, and let lapse what is over its deadline."""
+
+    stamp: Stamp
+    facts: Facts
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Another driver vanished: deal with what it was running. Source: architecture 4."""
+
+    stamp: Stamp
+    facts: Facts
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class FailTurn:
+    """End the open turn: what it needs cannot be done. Source: decision-protocol T-16."""
+
+    stamp: Stamp
+    facts: Facts
+    error: str
+    code: str
+
+
+Command = (
+    SubmitInput | SettleModelCall | AnswerDelivery | FailDelivery | Proceed | TakeOver | FailTurn
+)

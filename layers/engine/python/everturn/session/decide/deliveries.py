@@ -1,0 +1,223 @@
+"""Tool calls and their deliveries to the worker: which may start, and what an answer or a failure means."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from everturn.session.commands import (
+    AnswerDelivery,
+    Deliveries,
+    FailDelivery,
+    LeftOpen,
+    ToolAnswered,
+    ToolRefused,
+)
+from everturn.session.decide.tool_result import (
+    fail_tool,
+    finish_tool,
+    outcome_unknown,
+    write_result,
+)
+from everturn.session.events.decisions import (
+    AsOf,
+    DecisionCompleted,
+    DecisionDispatched,
+    DecisionErrored,
+    DecisionPrivate,
+    DecisionQueued,
+    ErroredPrivate,
+)
+from everturn.session.events.messages import StateUpdated
+from everturn.session.events.shape import Anchor
+from everturn.session.events.tool_calls import ToolCallDispatched
+from everturn.session.journal import Journal
+from everturn.session.retries import REPEATABLE, wait_ms
+from everturn.session.state import Call, CallStatus, Decision
+
+OVERLAPPING: Final = 10
+"""Deliveries of overlapping tools at once, beside the one slot. Source: decision-protocol O-5."""
+
+INVALID_IN_A_ROW: Final = 3
+"""Source: decision-protocol D-8."""
+
+NO_WORKER: Final = "no worker can run this tool"
+"""Source: decision-protocol D-15."""
+
+NOT_STARTED: Final = "Not started: "
+"""How the error of a tool call begins that certainly never ran. Source: agent-session 6."""
+
+
+def refuse_without_worker(journal: Journal) -> None:
+    """Settle every queued tool call of an agent that nobody runs tools for. Source: D-15, O-10."""
+    for call in journal.session.calls:
+        if call.kind == "tool_call" and call.handler == "worker":
+            journal.add(ToolCallDispatched(turn_id=journal.turn_id, id=call.id, attempt=1))
+            fail_tool(journal, call, NO_WORKER, attempt=1)
+    write_result(journal)
+
+
+def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
+    """Start what has room: client calls at once, overlapping tools in their pool, others in the one slot."""
+    for call in journal.session.calls:
+        if call.kind != "tool_call" or not _may_start(journal, call):
+            continue
+        if call.handler == "client":
+            _dispatch_call(journal, call)
+        elif _has_room(journal, call):
+            _deliver_first(journal, call, policy)
+
+
+def _may_start(journal: Journal, call: Call) -> bool:
+    due_ms = call.next_attempt_at_ms
+    waited = due_ms is not None and due_ms <= journal.now_ms
+    return call.status is CallStatus.QUEUED or (
+        call.status is CallStatus.RETRY_SCHEDULED and waited
+    )
+
+
+def _has_room(journal: Journal, call: Call) -> bool:
+    calls = {one.id: one for one in journal.session.calls}
+    delivered = [calls[d.call_id] for d in journal.session.decisions if d.call_id in calls]
+    if call.overlap:
+        return sum(one.overlap for one in delivered) < OVERLAPPING
+    return not any(not one.overlap for one in delivered)
+
+
+def _dispatch_call(journal: Journal, call: Call) -> None:
+    timeout_s = call.retry.timeout_secs
+    journal.add(
+        ToolCallDispatched(
+            turn_id=journal.turn_id,
+            id=call.id,
+            attempt=call.attempt + 1,
+            deadline_ms=journal.now_ms + round(timeout_s * 1000) if timeout_s else None,
+        )
+    )
+
+
+def _deliver_first(journal: Journal, call: Call, policy: Deliveries) -> None:
+    _dispatch_call(journal, call)
+    decision_id = journal.mint()
+    journal.add(
+        DecisionQueued(
+            turn_id=journal.turn_id,
+            id=decision_id,
+            trigger_type="tool.execute",
+            call_id=call.id,
+        )
+    )
+    decision = journal.session.decision(decision_id)
+    if decision is not None:
+        deliver(journal, decision, policy)
+
+
+def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
+    """Start the next delivery of `decision`; the first one notes what it is computed from. Source: D-3, D-5."""
+    session = journal.session
+    call = session.call(decision.call_id)
+    deadline_ms = journal.now_ms + round(policy.attempt_timeout_s * 1000)
+    if call is not None and call.deadline_ms is not None:
+        deadline_ms = min(deadline_ms, call.deadline_ms)
+    first = decision.attempt == 0
+    as_of = AsOf(
+        seq=session.seq,
+        head_id=session.head.id if session.head else None,
+        calls=tuple({"id": c.id, "status": c.status, "attempt": c.attempt} for c in session.calls),
+        state_seq=session.state_seq,
+        agent_seq=session.agent_seq,
+    )
+    journal.add(
+        DecisionDispatched(
+            turn_id=journal.turn_id,
+            id=decision.id,
+            attempt=decision.attempt + 1,
+            deadline_ms=deadline_ms,
+            private=DecisionPrivate(started_ms=journal.now_ms, as_of=as_of if first else None),
+        )
+    )
+
+
+def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
+    """Apply a worker's answer to a live delivery; any other is a no-op. Source: D-11, P-5."""
+    decision = journal.session.decision(command.decision_id)
+    call = journal.session.call(decision.call_id) if decision else None
+    if decision is None or call is None or decision.status == "queued":
+        return
+    journal.add(
+        DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt)
+    )
+    if command.has_state:
+        head = journal.session.head
+        anchor = Anchor(branch=head.branch, depth=head.depth) if head else None
+        journal.add(StateUpdated(turn_id=journal.turn_id, state=command.state, anchor=anchor))
+    match command.outcome:
+        case ToolAnswered(text=text):
+            finish_tool(journal, call, text, decision.id)
+        case ToolRefused() as refused:
+            _refused(journal, call, refused, decision.id)
+        case LeftOpen():
+            pass
+    dispatch_ready(journal, command.deliveries)
+    write_result(journal)
+
+
+def _refused(journal: Journal, call: Call, refused: ToolRefused, decision_id: str) -> None:
+    fail_tool(
+        journal,
+        call,
+        refused.error,
+        retryable=refused.retryable,
+        code=refused.code,
+        detail=refused.detail,
+        decision_id=decision_id,
+    )
+
+
+def fail_delivery(journal: Journal, command: FailDelivery) -> None:
+    """Deliver again where the policy and the tool's effect allow it, else settle the call. Source: D-8, O-11."""
+    decision = journal.session.decision(command.decision_id)
+    if decision is None or decision.status != "live" or decision.attempt != command.attempt:
+        return
+    call = journal.session.call(decision.call_id)
+    policy = command.deliveries
+    wait = wait_ms(
+        policy.backoff_base_s, policy.backoff_max_s, decision.attempt, command.retry_after_s
+    )
+    safe = call is None or call.effect in REPEATABLE or command.started == "no"
+    again = command.retryable and safe and _attempts_left(journal, decision, command, wait)
+    journal.add(
+        DecisionErrored(
+            turn_id=journal.turn_id,
+            id=decision.id,
+            attempt=decision.attempt,
+            error=command.error,
+            code=command.code,
+            retryable=again,
+            next_attempt_at_ms=journal.now_ms + wait if again else None,
+            private=ErroredPrivate(invalid=command.invalid),
+        )
+    )
+    if again or call is None:
+        return
+    if not safe:
+        outcome_unknown(journal, call, decision.id)
+    else:
+        prefix = NOT_STARTED if command.started == "no" else ""
+        error = f"{prefix}{command.error}"
+        fail_tool(journal, call, error, code="provider_error", decision_id=decision.id)
+    dispatch_ready(journal, policy)
+    write_result(journal)
+
+
+def _attempts_left(
+    journal: Journal, decision: Decision, command: FailDelivery, wait: int
+) -> bool:
+    policy = command.deliveries
+    strikes = decision.strikes + 1 if command.invalid else 0
+    over_ms = decision.first_ms + round(policy.total_s * 1000)
+    return (
+        decision.attempt < policy.max_attempts
+        and strikes < INVALID_IN_A_ROW
+        and journal.now_ms + wait < over_ms
+    )
+

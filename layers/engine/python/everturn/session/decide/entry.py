@@ -1,0 +1,70 @@
+"""The one door into the core: a session and a command in, events out; no I/O, no clock, no randomness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from everturn.session.commands import (
+    AnswerDelivery,
+    Command,
+    FailDelivery,
+    FailTurn,
+    Proceed,
+    SettleModelCall,
+    SubmitInput,
+    TakeOver,
+)
+from everturn.session.decide.deliveries import answer_delivery, fail_delivery
+from everturn.session.decide.model_answer import settle_model_call
+from everturn.session.decide.proceed import proceed, take_over
+from everturn.session.decide.submit import submit
+from everturn.session.decide.turn_end import fail_turn
+from everturn.session.events.sessions import TurnStalled
+from everturn.session.events.stored import Event
+from everturn.session.facts import PathMessage
+from everturn.session.journal import Journal
+from everturn.session.state import Session, is_quiescent
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a command leads to."""
+
+    events: tuple[Event, ...]
+    """None where it changes nothing."""
+
+    session: Session
+    """As the events leave it."""
+
+    path: tuple[PathMessage, ...]
+    """The path that was handed in, and what was written to it."""
+
+
+def decide(session: Session, command: Command) -> Decided:
+    """Return what `command` leads to.
+
+    Raises a `RejectedError` where the caller may not do what it asks.
+    """
+    journal = Journal(session, command.stamp, command.facts)
+    match command:
+        case SubmitInput():
+            submit(journal, command)
+        case SettleModelCall():
+            settle_model_call(journal, command)
+        case AnswerDelivery():
+            answer_delivery(journal, command)
+        case FailDelivery():
+            fail_delivery(journal, command)
+        case Proceed():
+            proceed(journal, command)
+        case TakeOver():
+            take_over(journal, command)
+        case FailTurn():
+            fail_turn(journal, command.error, command.code)
+        case _:
+            assert_never(command)
+    turn = journal.session.turn
+    if journal.events and turn is not None and not turn.stalled and is_quiescent(journal.session):
+        journal.add(TurnStalled(turn_id=turn.id))
+    return Decided(tuple(journal.events), journal.session, tuple(journal.path))

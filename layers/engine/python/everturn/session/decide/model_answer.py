@@ -1,0 +1,172 @@
+"""What follows a model call's attempt: a message and its tool calls, the end of the turn, or another attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from everturn.session.commands import ModelAnswered, ModelFailure, SettleModelCall
+from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
+from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
+from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.events.messages import MessageSource
+from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
+from everturn.session.events.shape import Anchor
+from everturn.session.events.tool_calls import ToolCallRequested, ToolPrivate
+from everturn.session.journal import Journal
+from everturn.session.refs import same_as
+from everturn.session.retries import max_attempts, tool_retry, wait_ms
+from everturn.session.state import Call, CallStatus
+
+CUT_OFF: Final = (
+    '{"error":"not run: the reply was cut off by its output limit before the call was complete"}'
+)
+"""Result of a tool call in a truncated reply: it is never executed. Source: field case F20."""
+
+
+def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
+    """Record what an attempt brought; a call or an attempt that is not running any more changes nothing."""
+    call = journal.session.call(command.call_id)
+    running = call is not None and call.status is CallStatus.PENDING
+    if call is None or not running or call.attempt != command.attempt:
+        return
+    match command.outcome:
+        case ModelAnswered() as answer:
+            _answered(journal, call, answer, command)
+        case ModelFailure() as failure:
+            fail_attempt(journal, call, failure)
+
+
+def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
+    """Schedule the next attempt, or end the turn where none is left. Source: R-3, O-4 (`on_failure: fail`)."""
+    policy = call.retry
+    again = failure.retryable and call.attempt < max_attempts(policy)
+    wait = wait_ms(
+        policy.backoff_base_secs, policy.backoff_max_secs, call.attempt, failure.retry_after_s
+    )
+    journal.add(
+        ModelCallErrored(
+            turn_id=journal.turn_id,
+            id=call.id,
+            attempt=call.attempt,
+            error=failure.error,
+            code=failure.code,
+            detail=failure.detail,
+            retryable=again,
+            next_attempt_at_ms=journal.now_ms + wait if again else None,
+            usage=failure.usage,
+        )
+    )
+    end_step(journal)
+    if not again:
+        fail_turn(journal, failure.error, failure.code, failure.detail)
+
+
+def _answered(
+    journal: Journal, call: Call, answer: ModelAnswered, command: SettleModelCall
+) -> None:
+    message = _with_own_call_ids(journal, {"id": call.id, **answer.message})
+    completed = journal.add(
+        ModelCallCompleted(
+            turn_id=journal.turn_id,
+            id=call.id,
+            attempt=call.attempt,
+            message=message,
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            cost=answer.cost,
+            private={"blocks": answer.blocks} if answer.blocks else None,
+        )
+    )
+    _decide_finished(journal, "llm.finished", call.id)
+    route = journal.facts.route
+    source = MessageSource(kind="model", provider=route.provider, model=route.model)
+    if message.get("content") or message.get("tool_calls"):
+        journal.write(message, source, {"message": same_as(completed, "message")})
+    tool_calls = message.get("tool_calls") or []
+    if answer.finish_reason == "length":
+        _close_cut_off(journal, tool_calls)
+        tool_calls = []
+    if not tool_calls:
+        refs = {"data": same_as(completed, "message.content")} if message.get("content") else {}
+        complete_turn(journal, "done", data=None if refs else "", refs=refs)
+        return
+    for position, tool_call in enumerate(tool_calls):
+        _request_tool(journal, call.id, completed, position, tool_call)
+    if journal.facts.agent.has_worker:
+        dispatch_ready(journal, command.deliveries)
+    else:
+        refuse_without_worker(journal)
+
+
+def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:
+    decision_id = journal.mint()
+    journal.add(
+        DecisionQueued(
+            turn_id=journal.turn_id, id=decision_id, trigger_type=trigger, call_id=call_id
+        )
+    )
+    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
+
+
+def _with_own_call_ids(journal: Journal, message: dict[str, Any]) -> dict[str, Any]:
+    """Replace tool call ids that are empty, repeated or used before. Source: decision-protocol X-7."""
+    if not message.get("tool_calls"):
+        return {name: value for name, value in message.items() if name != "tool_calls"}
+    used = {call.id for call in journal.session.calls} | journal.facts.taken
+    used |= {
+        made["id"] for node in journal.path for made in node.message.get("tool_calls") or []
+    }
+    calls = []
+    for made in message["tool_calls"]:
+        own = made["id"] if made["id"] and made["id"] not in used else f"call_{journal.mint()}"
+        used.add(own)
+        calls.append({**made, "id": own})
+    return {**message, "tool_calls": calls}
+
+
+def _request_tool(
+    journal: Journal, llm_call_id: str, completed: int, position: int, made: Mapping[str, Any]
+) -> None:
+    name = made["function"]["name"]
+    tool = declared_tool(journal, name) or {}
+    head = journal.session.head
+    effect = tool.get("effect") or "unclassified"
+    overlap = tool.get("overlap")
+    journal.add(
+        ToolCallRequested(
+            turn_id=journal.turn_id,
+            id=made["id"],
+            name=name,
+            handler=tool.get("handler") or "worker",
+            retry=tool_retry(tool),
+            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            llm_call_id=llm_call_id,
+            private=ToolPrivate(
+                effect=effect, overlap=effect == "read" if overlap is None else overlap
+            ),
+            refs={
+                "arguments": same_as(
+                    completed, f"message.tool_calls.{position}.function.arguments"
+                )
+            },
+        )
+    )
+
+
+def declared_tool(journal: Journal, name: str) -> Mapping[str, Any] | None:
+    """Return the config's tool of that name. Source: decision-protocol U-3."""
+    tools = journal.facts.agent.config.get("tools") or []
+    return next((tool for tool in tools if tool["name"] == name), None)
+
+
+def _close_cut_off(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
+    for made in tool_calls:
+        message = {
+            "id": journal.mint(),
+            "role": "tool",
+            "tool_call_id": made["id"],
+            "name": made["function"]["name"],
+            "content": CUT_OFF,
+        }
+        journal.write(message, MessageSource(kind="engine"), {}, is_error=True)

@@ -1,0 +1,94 @@
+"""Asks for a model call: header, window, request by reference, first dispatch; what it answers is decided elsewhere."""
+
+from __future__ import annotations
+
+from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
+from everturn.session.decide.turn_end import fail_turn
+from everturn.session.events.model_calls import (
+    Boundary,
+    ModelCallDispatched,
+    ModelCallRequested,
+    RequestContext,
+    RequestHeader,
+    RequestPrivate,
+)
+from everturn.session.events.sessions import StepStarted
+from everturn.session.events.shape import Anchor
+from everturn.session.evolve import route_of
+from everturn.session.journal import Journal
+from everturn.session.request import DERIVATION, build_request, digest, header_for
+from everturn.session.retries import model_retry
+from everturn.session.state import Call
+from everturn.session.window import start_for
+
+def open_model_call(journal: Journal) -> None:
+    """Add a model call at the head and dispatch its first attempt; without room for one the turn fails."""
+    session = journal.session
+    turn, head = session.turn, session.head
+    if turn is None or head is None:
+        return
+    if turn.model_calls >= MAX_LLM_CALLS_PER_TURN:
+        limit = f"a turn may make {MAX_LLM_CALLS_PER_TURN} model calls"
+        fail_turn(journal, limit, "budget_exceeded")
+        return
+    agent, route = journal.facts.agent, journal.facts.route
+    header = header_for(agent, route)
+    _record_header(journal, header)
+    from_seq = start_for(session.window, route.context_window)
+    request = build_request(header, [node for node in journal.path if node.seq >= from_seq])
+    retry = model_retry(agent.config)
+    call_id = journal.mint()
+    journal.add(
+        ModelCallRequested(
+            turn_id=turn.id,
+            id=call_id,
+            model=agent.config["model"],
+            stream=turn.stream or bool(agent.config.get("stream")),
+            retry=retry,
+            anchor=Anchor(branch=head.branch, depth=head.depth),
+            private=RequestPrivate(
+                header_seq=journal.session.header_seq,
+                boundary=Boundary(head_id=head.id, head_seq=head.seq, from_seq=from_seq),
+                derivation=DERIVATION,
+                request_sha256=request.sha256,
+                repairs=request.repairs,
+            ),
+        )
+    )
+    call = journal.session.call(call_id)
+    if call is not None:
+        dispatch_model_call(journal, call)
+
+
+def dispatch_model_call(journal: Journal, call: Call) -> None:
+    """Start the next attempt of `call`, and the step that it is. Source: session-log TS-3."""
+    timeout_s = call.retry.timeout_secs
+    deadline_ms = journal.now_ms + round(timeout_s * 1000) if timeout_s is not None else None
+    attempt = call.attempt + 1
+    journal.add(
+        ModelCallDispatched(
+            turn_id=journal.turn_id, id=call.id, attempt=attempt, deadline_ms=deadline_ms
+        )
+    )
+    turn = journal.session.turn
+    if turn is not None:
+        step = turn.step + 1
+        journal.add(StepStarted(turn_id=turn.id, step=step, call_id=call.id, attempt=attempt))
+
+
+def _record_header(journal: Journal, header: dict[str, object]) -> None:
+    sha256 = digest(header)
+    if sha256 != journal.session.header_sha:
+        reason = "change" if journal.session.header_seq else "initial"
+        journal.add(
+            RequestHeader(turn_id=journal.turn_id, header=header, reason=reason, sha256=sha256)
+        )
+    route = journal.facts.route
+    context = RequestContext(
+        turn_id=journal.turn_id,
+        provider=route.provider,
+        model=route.model,
+        context_window=route.context_window,
+    )
+    if route_of(context) != journal.session.route:
+        journal.add(context)

@@ -1,0 +1,149 @@
+"""Takes a client's input: opens the session and the turn, records the messages, asks the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from everturn.errors import AgentMismatch, TurnAlreadyActive, UnsupportedView
+from everturn.session.commands import SubmitInput
+from everturn.session.decide.model_call import open_model_call
+from everturn.session.decide.turn_end import complete_turn
+from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.events.messages import AgentPrivate, AgentUpdated, MessageSource
+from everturn.session.events.sessions import (
+    SessionCreated,
+    SessionHeader,
+    TurnAdmitted,
+    TurnStarted,
+)
+from everturn.session.journal import Journal
+from everturn.session.refs import same_as
+from everturn.session.state import Session, is_quiescent
+
+
+def submit(journal: Journal, command: SubmitInput) -> None:
+    """Open a turn with the input's news, and its model call, in one go. Source: decision-protocol O-6, G-1.
+
+    Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is not
+    the active path with something after it.
+    """
+    session = journal.session
+    news = news_of(session, command, journal)
+    if session.seq == 0:
+        _create(journal, command)
+    elif session.agent_id != command.agent_id:
+        raise AgentMismatch(
+            f"The session {command.session_id} belongs to another agent; "
+            "leave out session_id to start a new one."
+        )
+    elif session.turn is not None:
+        _yield_turn(journal)
+    journal.add(
+        TurnStarted(
+            turn_id=command.turn_id, input_type=command.input_type, stream=command.stream
+        )
+    )
+    if journal.session.agent_seq == 0:
+        _start_session(journal)
+    _record(journal, command.input_type, news)
+    if news or _last_role(journal) != "assistant":
+        open_model_call(journal)
+    else:
+        complete_turn(journal, "done", data=_last_content(journal))
+
+
+def _create(journal: Journal, command: SubmitInput) -> None:
+    journal.add(
+        SessionCreated(
+            session_id=command.session_id,
+            agent_id=command.agent_id,
+            owner=command.owner,
+            private=SessionHeader(decides="engine"),
+        )
+    )
+
+
+def _yield_turn(journal: Journal) -> None:
+    """A turn that waits for nothing makes way; any other keeps its place. Source: T-2, T-3.4."""
+    session = journal.session
+    if session.turn is not None and is_quiescent(session):
+        complete_turn(journal, "quiescent")
+    elif session.turn is not None:
+        raise TurnAlreadyActive(
+            f"The turn {session.turn.id} is still running; send the input when it has ended.",
+            turn_id=session.turn.id,
+        )
+
+
+def _start_session(journal: Journal) -> None:
+    """Ask and answer `session.start` with the declared config. Source: decision-protocol 8.1, S-4."""
+    decision_id = journal.mint()
+    journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
+    journal.add(DecisionCompleted(id=decision_id))
+    agent = journal.facts.agent
+    journal.add(
+        AgentUpdated(agent=dict(agent.config), private=AgentPrivate(sha256=agent.sha256))
+    )
+
+
+def _record(journal: Journal, input_type: str, news: list[dict[str, Any]]) -> None:
+    decision_id = journal.mint()
+    turn = journal.session.turn
+    queued = journal.add(
+        DecisionQueued(
+            turn_id=journal.turn_id,
+            id=decision_id,
+            trigger_type="client.messages",
+            news=news or None,
+        )
+    )
+    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
+    if turn is not None:
+        journal.add(TurnAdmitted(turn_id=turn.id, turn=turn.number, trigger=input_type))
+    for position, message in enumerate(news):
+        body = same_as(queued, f"news.{position}")
+        journal.write(message, MessageSource(kind="user"), {"message": body})
+
+
+def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[dict[str, Any]]:
+    """Return the messages of the view that are to be recorded, each with its id. Source: V-5, V-6.
+
+    Raises `UnsupportedView` where recording them would leave the active path.
+    """
+    places = {node.id: node for node in command.known}
+    answered = {
+        node.message.get("tool_call_id"): node
+        for node in journal.path
+        if node.message["role"] == "tool"
+    }
+    reached = session.head.depth if command.input_type == "client.message" and session.head else 0
+    news: list[dict[str, Any]] = []
+    for message in command.view:
+        place = places.get(message.get("id") or "")
+        if not news and place is not None and place.depth > reached:
+            reached = place.depth
+        elif not news and message["role"] == "tool" and message["tool_call_id"] in answered:
+            continue
+        else:
+            news.append(_with_id(message, {m["id"] for m in news}, journal))
+    if session.head is not None and reached != session.head.depth:
+        raise UnsupportedView(
+            "The view does not continue the conversation's newest message; "
+            "send all messages with their ids, and the new ones after them."
+        )
+    return news
+
+
+def _with_id(message: Mapping[str, Any], used: set[str], journal: Journal) -> dict[str, Any]:
+    wanted = message.get("id")
+    free = wanted and wanted not in used and not journal.is_known(wanted)
+    return {**message, "id": wanted if free else journal.mint()}
+
+
+def _last_role(journal: Journal) -> str:
+    return journal.path[-1].message["role"] if journal.path else ""
+
+
+def _last_content(journal: Journal) -> Any:
+    return journal.path[-1].message.get("content")

@@ -1,0 +1,137 @@
+"""How a tool call ends, and how its result enters the conversation; which calls may start is decided elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from everturn.protocol.ids import uuid5_in
+from everturn.session.decide.model_call import open_model_call
+from everturn.session.decide.turn_end import end_step
+from everturn.session.events.decisions import DecisionCompleted, DecisionDropped, DecisionQueued
+from everturn.session.events.messages import MessageSource
+from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrored
+from everturn.session.journal import Journal
+from everturn.session.refs import same_as
+from everturn.session.retries import REPEATABLE, max_attempts, wait_ms
+from everturn.session.state import Call
+
+OUTCOME_UNKNOWN: Final = (
+    "The outcome of this call is unknown: it was started, and its end was not seen. It may have taken "
+    "effect. Find out before doing it again; it was not repeated."
+)
+"""Source: agent-session 6."""
+
+
+def finish_tool(journal: Journal, call: Call, text: str, decision_id: str) -> None:
+    """Record a result, and the tool message that reports it."""
+    seq = journal.add(
+        ToolCallCompleted(
+            turn_id=journal.turn_id,
+            id=call.id,
+            name=call.name,
+            attempt=call.attempt,
+            result=text,
+        )
+    )
+    _report(journal, call, text, seq, "result", decision_id)
+
+
+def fail_tool(
+    journal: Journal,
+    call: Call,
+    error: str,
+    *,
+    retryable: bool = False,
+    code: str | None = None,
+    detail: Any = None,
+    decision_id: str = "",
+    attempt: int | None = None,
+    retry_after_s: float | None = None,
+) -> None:
+    """Record an error: another attempt follows, or the model reads it. Source: R-2, R-3, R-4, G-2."""
+    attempt = call.attempt if attempt is None else attempt
+    policy = call.retry
+    again = retryable and attempt < max_attempts(policy)
+    wait = wait_ms(policy.backoff_base_secs, policy.backoff_max_secs, attempt, retry_after_s)
+    seq = journal.add(
+        ToolCallErrored(
+            turn_id=journal.turn_id,
+            id=call.id,
+            name=call.name,
+            attempt=attempt,
+            error=error,
+            code=code,
+            detail=detail,
+            retryable=again,
+            next_attempt_at_ms=journal.now_ms + wait if again else None,
+        )
+    )
+    if not again:
+        _report(journal, call, error, seq, "error", decision_id or call.id, is_error=True)
+
+
+def outcome_unknown(journal: Journal, call: Call, decision_id: str) -> None:
+    """End a call that must not be repeated and may have happened."""
+    fail_tool(
+        journal,
+        call,
+        OUTCOME_UNKNOWN,
+        detail={"reason": "outcome_unknown"},
+        decision_id=decision_id,
+    )
+
+
+def lapse_tool(journal: Journal, call: Call) -> None:
+    """End an attempt that is over its deadline, and the delivery that carried it. Source: R-5, D-13."""
+    for decision in journal.session.decisions:
+        if decision.call_id == call.id:
+            journal.add(
+                DecisionDropped(
+                    turn_id=journal.turn_id, id=decision.id, reason="attempt_lapsed"
+                )
+            )
+    if call.handler == "worker" and call.effect not in REPEATABLE:
+        outcome_unknown(journal, call, "")
+        return
+    error = f"attempt {call.attempt} passed its deadline"
+    retryable = call.handler == "worker"
+    fail_tool(journal, call, error, retryable=retryable, code="deadline_exceeded")
+
+
+def _report(
+    journal: Journal,
+    call: Call,
+    text: str,
+    seq: int,
+    field: str,
+    decision_id: str,
+    *,
+    is_error: bool = False,
+) -> None:
+    """Ask and answer `tool.finished` with the engine's proposal. Source: decision-protocol 8.5, O-6."""
+    finished = journal.mint()
+    turn_id = journal.turn_id
+    journal.add(
+        DecisionQueued(
+            turn_id=turn_id, id=finished, trigger_type="tool.finished", call_id=call.id
+        )
+    )
+    journal.add(DecisionCompleted(turn_id=turn_id, id=finished))
+    message = {
+        "id": uuid5_in(journal.session.session_id, decision_id, call.id, str(call.attempt)),
+        "role": "tool",
+        "tool_call_id": call.id,
+        "name": call.name,
+        "content": text,
+    }
+    refs = {"message.content": same_as(seq, field)}
+    journal.write(message, MessageSource(kind="tool"), refs, is_error=is_error)
+
+
+def write_result(journal: Journal) -> None:
+    """Ask the model again once every call of the last reply has its result. Source: Q-4, TS-3."""
+    turn = journal.session.turn
+    if turn is None or journal.session.calls or not turn.step_call:
+        return
+    end_step(journal)
+    open_model_call(journal)

@@ -1,0 +1,110 @@
+"""Ends a turn: closes its steps and calls, keeps the transcript well-formed, says how it went."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from everturn.session.events.decisions import DecisionDropped
+from everturn.session.events.messages import MessageSource
+from everturn.session.events.sessions import (
+    SessionDone,
+    StepEnded,
+    TurnCompleted,
+    TurnFailure,
+    TurnOutcome,
+)
+from everturn.session.events.tool_calls import CallVoided
+from everturn.session.journal import Journal
+from everturn.session.refs import Ref
+from everturn.session.retries import REPEATABLE
+from everturn.session.state import Call, CallStatus
+
+FAILED_BEFORE_RESULT: Final = '{"error":"failed before a result was recorded"}'
+"""Source: decision-protocol T-16."""
+
+
+def end_step(journal: Journal) -> None:
+    """Close the open step, if there is one."""
+    turn = journal.session.turn
+    if turn is not None and turn.step_call:
+        journal.add(
+            StepEnded(
+                turn_id=turn.id, step=turn.step, call_id=turn.step_call, attempt=turn.step_attempt
+            )
+        )
+
+
+def complete_turn(
+    journal: Journal,
+    outcome: TurnOutcome,
+    *,
+    data: Any = None,
+    refs: dict[str, Ref] | None = None,
+    error: TurnFailure | None = None,
+) -> None:
+    """Say how the open turn ended. Source: decision-protocol T-6, T-14."""
+    turn = journal.session.turn
+    if turn is None:
+        return
+    end_step(journal)
+    journal.add(
+        TurnCompleted(
+            turn_id=turn.id,
+            outcome=outcome,
+            data=data,
+            error=error,
+            truncated=turn.truncated or None,
+            cost=turn.cost,
+            usage=turn.usage,
+            refs=refs or {},
+        )
+    )
+    if outcome == "done":
+        journal.add(SessionDone(turn_id=turn.id))
+
+
+def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None) -> None:
+    """End the open turn as failed: nothing stays in flight, every tool call has its result. Source: T-16."""
+    if journal.session.turn is None:
+        return
+    for decision in journal.session.decisions:
+        journal.add(
+            DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="turn_failed")
+        )
+    for call in journal.session.calls:
+        _void(journal, call, "turn_failed")
+    _answer_open_tool_calls(journal, FAILED_BEFORE_RESULT)
+    failure = TurnFailure(message=error, code=code, detail=detail)
+    complete_turn(journal, "failed", error=failure)
+
+
+def _void(journal: Journal, call: Call, reason: str) -> None:
+    unknown = (
+        call.kind == "tool_call"
+        and call.status is CallStatus.PENDING
+        and call.effect not in REPEATABLE
+    )
+    event = CallVoided(turn_id=journal.turn_id, id=call.id, kind=call.kind, reason=reason)
+    if unknown:
+        private = event.private.model_copy(update={"outcome_unknown": True})
+        event = event.model_copy(update={"private": private})
+    journal.add(event)
+
+
+def _answer_open_tool_calls(journal: Journal, content: str) -> None:
+    """Write one tool message per tool call of the path's last reply that has none, in call order."""
+    answered = {
+        node.message.get("tool_call_id") for node in journal.path if node.message["role"] == "tool"
+    }
+    replies = [node for node in journal.path if node.message["role"] == "assistant"]
+    calls = (replies[-1].message.get("tool_calls") or []) if replies else []
+    for call in calls:
+        if call["id"] not in answered:
+            message = {
+                "id": journal.mint(),
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "name": call["function"]["name"],
+                "content": content,
+            }
+            journal.write(message, MessageSource(kind="engine"), {}, is_error=True)

@@ -1,0 +1,82 @@
+"""Events of decisions: what was asked, of whom, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from everturn.session.events.shape import Json, Part, Stored
+
+
+class DecisionQueued(Stored):
+    """A question waits to be answered."""
+
+    type: Literal["decision.queued"] = "decision.queued"
+    id: str
+    trigger_type: str
+    call_id: str | None = None
+    news: list[Json] | None = None
+    """Messages of the input, each with its id: they are in the log before they are in the tree."""
+
+
+class AsOf(Part):
+    """What the first delivery was computed from, so that a redelivery is the same. Source: D-3."""
+
+    seq: int
+    head_id: str | None = None
+    calls: tuple[Json, ...] = ()
+    state_seq: int = 0
+    agent_seq: int = 0
+
+
+class DecisionPrivate(Part):
+    """Beside a delivery."""
+
+    started_ms: int = 0
+    as_of: AsOf | None = None
+    """On the first delivery only."""
+
+
+class DecisionDispatched(Stored):
+    """A delivery starts."""
+
+    type: Literal["decision.dispatched"] = "decision.dispatched"
+    id: str
+    attempt: int
+    deadline_ms: int
+    private: DecisionPrivate = DecisionPrivate()
+
+
+class DecisionCompleted(Stored):
+    """A valid answer was applied."""
+
+    type: Literal["decision.completed"] = "decision.completed"
+    id: str
+    attempt: int = 1
+
+
+class ErroredPrivate(Part):
+    """Beside a failed delivery."""
+
+    invalid: bool = False
+    """An answer came and could not be applied; three in a row are enough. Source: decision-protocol D-8."""
+
+
+class DecisionErrored(Stored):
+    """A delivery failed. Source: decision-protocol D-10."""
+
+    type: Literal["decision.errored"] = "decision.errored"
+    id: str
+    attempt: int
+    error: str
+    code: str
+    retryable: bool
+    next_attempt_at_ms: int | None = None
+    private: ErroredPrivate = ErroredPrivate()
+
+
+class DecisionDropped(Stored):
+    """The question lost its point. Source: decision-protocol D-13."""
+
+    type: Literal["decision.dropped"] = "decision.dropped"
+    id: str
+    reason: str

@@ -1,0 +1,105 @@
+"""Events of a session and of its turns and steps."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from everturn.session.events.shape import Json, Part, Stored, Usage
+
+TurnOutcome = Literal[
+    "done", "failed", "cancelled", "steered", "blocked", "quiescent", "abandoned", "interrupted"
+]
+"""How a turn can end. Source: vocabulary, "Session and turn"."""
+
+
+class Owner(Part):
+    """Who a session belongs to, without the tenant. Source: decision-protocol S-2."""
+
+    id: str
+    metadata: dict[str, str] | None = None
+
+
+class SessionHeader(Part):
+    """Facts beside the log that never change. Source: session-log LG-7."""
+
+    delegation_depth: int = 0
+    decides: Literal["engine", "worker"] = "engine"
+
+
+class SessionCreated(Stored):
+    """The first event of every log."""
+
+    type: Literal["session.created"] = "session.created"
+    session_id: str
+    agent_id: str
+    owner: Owner
+    ancestry: tuple[str, ...] = ()
+    private: SessionHeader = SessionHeader()
+
+
+class TurnStarted(Stored):
+    """A submit was accepted."""
+
+    type: Literal["turn.started"] = "turn.started"
+    reason: Literal["submit", "message", "late_finish"] = "submit"
+    input_type: str | None = None
+    stream: bool = False
+
+
+class TurnAdmitted(Stored):
+    """The prompt passed admission and got its number. Source: session-log section 3."""
+
+    type: Literal["turn.admitted"] = "turn.admitted"
+    turn: int
+    trigger: str
+
+
+class TurnStalled(Stored):
+    """Nothing is in flight and nothing will happen by itself. Source: decision-protocol T-9."""
+
+    type: Literal["turn.stalled"] = "turn.stalled"
+
+
+class TurnFailure(Part):
+    """Why a turn failed: a sentence, and the code of the failure where there is one."""
+
+    message: str
+    code: str | None = None
+    detail: Json = None
+
+
+class TurnCompleted(Stored):
+    """A turn ended, exactly once. Source: decision-protocol T-6, T-7."""
+
+    type: Literal["turn.completed"] = "turn.completed"
+    outcome: TurnOutcome
+    data: Json = None
+    error: TurnFailure | None = None
+    truncated: bool | None = None
+    cost: str = "0"
+    sub_agent_cost: str = "0"
+    usage: Usage = Usage()
+
+
+class SessionDone(Stored):
+    """Follows a turn that ended through `done`. Source: decision-protocol T-14."""
+
+    type: Literal["session.done"] = "session.done"
+
+
+class StepStarted(Stored):
+    """One attempt of one conversation model call was dispatched. Source: session-log TS-3."""
+
+    type: Literal["step.started"] = "step.started"
+    step: int
+    call_id: str
+    attempt: int
+
+
+class StepEnded(Stored):
+    """The step's reply and all that it asked for are recorded, or its attempt failed."""
+
+    type: Literal["step.ended"] = "step.ended"
+    step: int
+    call_id: str
+    attempt: int

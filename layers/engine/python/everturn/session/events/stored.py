@@ -1,0 +1,112 @@
+"""The closed union of stored events, and how they become JSON and come back; no event is defined here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field, TypeAdapter
+
+from everturn.session.events.decisions import (
+    DecisionCompleted,
+    DecisionDispatched,
+    DecisionDropped,
+    DecisionErrored,
+    DecisionQueued,
+)
+from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
+from everturn.session.events.model_calls import (
+    ModelCallAborted,
+    ModelCallCompleted,
+    ModelCallDispatched,
+    ModelCallErrored,
+    ModelCallRequested,
+    RequestContext,
+    RequestHeader,
+)
+from everturn.session.events.sessions import (
+    SessionCreated,
+    SessionDone,
+    StepEnded,
+    StepStarted,
+    TurnAdmitted,
+    TurnCompleted,
+    TurnStalled,
+    TurnStarted,
+)
+from everturn.session.events.tool_calls import (
+    CallVoided,
+    SettleIgnored,
+    ToolCallCompleted,
+    ToolCallDispatched,
+    ToolCallErrored,
+    ToolCallRequested,
+)
+
+FORMAT: Final = 1
+"""Version of the stored shape; an item with a higher one is not touched by this code."""
+
+Event = (
+    SessionCreated
+    | TurnStarted
+    | TurnAdmitted
+    | TurnStalled
+    | TurnCompleted
+    | SessionDone
+    | StepStarted
+    | StepEnded
+    | MessageNew
+    | AgentUpdated
+    | StateUpdated
+    | DecisionQueued
+    | DecisionDispatched
+    | DecisionCompleted
+    | DecisionErrored
+    | DecisionDropped
+    | RequestHeader
+    | RequestContext
+    | ModelCallRequested
+    | ModelCallDispatched
+    | ModelCallCompleted
+    | ModelCallErrored
+    | ModelCallAborted
+    | ToolCallRequested
+    | ToolCallDispatched
+    | ToolCallCompleted
+    | ToolCallErrored
+    | CallVoided
+    | SettleIgnored
+)
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+
+BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "message.new": ("message",),
+    "agent.updated": ("agent",),
+    "worker.state.updated": ("state",),
+    "decision.queued": ("news",),
+    "request.header": ("header",),
+    "llm.call.completed": ("message", "private"),
+    "llm.call.errored": ("error", "detail"),
+    "llm.call.aborted": ("partial_text",),
+    "tool.call.requested": ("arguments",),
+    "tool.call.completed": ("result",),
+    "tool.call.errored": ("error", "detail"),
+    "turn.completed": ("data", "error"),
+}
+"""Fields that may be large and are not needed to evolve: the store may keep them in the bucket."""
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return the stored JSON of `event`: `type` first, fields at their default left out."""
+    body = event.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return {"type": event.type, **body}
+
+
+def from_json(value: dict[str, Any]) -> Event:
+    """Return the event that `to_json` wrote; older bodies pass `upcast` first."""
+    return EVENT.validate_python(upcast(value))
+
+
+def upcast(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored body of any earlier format as the newest one reads it."""
+    return value

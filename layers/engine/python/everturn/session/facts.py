@@ -1,0 +1,68 @@
+"""What a decision may rest on besides the state and the command: values read elsewhere, handed in; no reading here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from everturn.protocol.ids import uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The time and the randomness of one command."""
+
+    now_ms: int
+    entropy: bytes
+    """At least 16 bytes; every id that the command needs is drawn from it."""
+
+    def uuid(self, position: int) -> str:
+        """Return the `position`-th id: a UUIDv7, the same for the same stamp."""
+        drawn = hashlib.sha256(self.entropy + position.to_bytes(4, "big")).digest()
+        return uuid7(self.now_ms, drawn[:10])
+
+
+@dataclass(frozen=True, slots=True)
+class PathMessage:
+    """A message of the active path, its body at hand."""
+
+    seq: int
+    message: Mapping[str, Any]
+    size_bytes: int
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a model selector leads, and what that model takes."""
+
+    provider: str
+    model: str
+    context_window: int | None = None
+    default_max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The agent config that holds on the path."""
+
+    config: Mapping[str, Any]
+    """`protocol.agent.AgentConfig` as JSON (the wire names), extensions included."""
+
+    sha256: str
+    has_worker: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was read before a command was decided."""
+
+    agent: Pinned
+    route: Route
+    path: tuple[PathMessage, ...] = ()
+    """Messages from the window's first event on, oldest first."""
+
+    taken: frozenset[str] = field(default_factory=frozenset)
+    """Ids from outside that are known to be used in the session."""

@@ -1,0 +1,91 @@
+"""Collects the events of one command while the state evolves under them; it has no rules of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from everturn.protocol.json_text import compact
+from everturn.session.events.messages import MessageNew, MessagePrivate, MessageSource
+from everturn.session.events.stored import Event
+from everturn.session.evolve import evolve
+from everturn.session.facts import Facts, PathMessage, Stamp
+from everturn.session.refs import Ref
+from everturn.session.state import Session
+
+
+class Journal:
+    """Events so far, the session they lead to, and the path with them. Lives inside one `decide`."""
+
+    def __init__(self, session: Session, stamp: Stamp, facts: Facts) -> None:
+        self.session = session
+        self.now_ms = stamp.now_ms
+        self.facts = facts
+        self.path = list(facts.path)
+        self.events: list[Event] = []
+        self._stamp = stamp
+        self._minted = 0
+
+    def add(self, event: Event) -> int:
+        """Append `event`; return its number in the log."""
+        self.events.append(event)
+        self.session = evolve(self.session, event)
+        return self.session.seq
+
+    def mint(self) -> str:
+        """Return a fresh id."""
+        self._minted += 1
+        return self._stamp.uuid(self._minted)
+
+    def is_known(self, message_id: str) -> bool:
+        """Return whether that message id is taken, as far as what was read tells."""
+        return message_id in self.facts.taken or any(
+            node.message.get("id") == message_id for node in self.path
+        )
+
+    @property
+    def turn_id(self) -> str | None:
+        """The open turn's id."""
+        return self.session.turn.id if self.session.turn else None
+
+    def write(
+        self,
+        message: dict[str, Any],
+        source: MessageSource,
+        refs: dict[str, Ref],
+        *,
+        is_error: bool = False,
+        blocks: Any = None,
+    ) -> None:
+        """Append `message` (whole, with its id) at the head.
+
+        What `refs` names (`message`, `message.content`) is not stored again.
+        """
+        head = self.session.head
+        size_bytes = len(compact(message).encode())
+        seq = self.add(
+            MessageNew(
+                turn_id=self.turn_id,
+                id=message["id"],
+                message=_stored(message, refs),
+                parent_id=head.id if head else None,
+                private=MessagePrivate(
+                    source=source,
+                    branch=head.branch if head else 0,
+                    depth=head.depth + 1 if head else 1,
+                    parent_seq=head.seq if head else None,
+                    size_bytes=size_bytes,
+                    is_error=is_error or None,
+                    blocks=blocks,
+                ),
+                refs=refs,
+            )
+        )
+        self.path.append(PathMessage(seq, message, size_bytes, is_error))
+
+
+def _stored(message: dict[str, Any], refs: dict[str, Ref]) -> dict[str, Any] | None:
+    if "message" in refs:
+        return None
+    if "message.content" in refs:
+        return {name: value for name, value in message.items() if name != "content"}
+    return message

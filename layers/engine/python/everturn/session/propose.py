@@ -1,0 +1,91 @@
+"""What the world should be doing for a session right now; whoever does it may be told twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from everturn.session.state import Call, CallStatus, Decision, Session
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Run one attempt of a model call."""
+
+    call_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverToWorker:
+    """Send one delivery of a decision to the worker."""
+
+    decision_id: str
+    attempt: int
+    call_id: str
+
+
+Effect = CallModel | DeliverToWorker
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What should run, and the earliest moment at which `Proceed` has something to do."""
+
+    effects: tuple[Effect, ...]
+    next_due_ms: int | None
+    due_subject: str = ""
+    """What is due then; names the timer."""
+
+
+def propose(session: Session) -> Proposals:
+    """Return what should be running. Model calls of one session run one at a time. Source: L-8."""
+    models = [
+        CallModel(call.id, call.attempt)
+        for call in session.calls
+        if call.kind == "llm_call" and call.handler == "server" and _runs(call)
+    ]
+    deliveries = [
+        DeliverToWorker(one.id, one.attempt, one.call_id)
+        for one in session.decisions
+        if one.status == "live"
+    ]
+    dues = sorted(
+        [_due(call, f"{call.id}/{call.attempt}") for call in session.calls]
+        + [_due(one, f"{one.id}/{one.attempt}") for one in session.decisions]
+    )
+    pending = [(due, subject) for due, subject in dues if due]
+    due_ms, subject = pending[0] if pending else (None, "")
+    return Proposals((*models[:1], *deliveries), due_ms, subject)
+
+
+def _runs(call: Call) -> bool:
+    return call.status is CallStatus.PENDING
+
+
+def _due(waiting: Call | Decision, subject: str) -> tuple[int, str]:
+    moments = [m for m in (waiting.deadline_ms, waiting.next_attempt_at_ms) if m is not None]
+    return (min(moments) if moments else 0, subject)
+
+
+def runnable(session: Session) -> bool:
+    """Return whether a driver has something to do at once or before long."""
+    return bool(propose(session).effects)
+
+
+def due_epoch_s(session: Session, now_ms: int, runnable_s: int, before: int | None) -> int | None:
+    """Return when `recovery` is to look after the session. Source: storage-and-commits, "Commits" 6.
+
+    Absent while nothing but people is awaited; `before` stays where it would move by ten minutes or less.
+    """
+    proposals = propose(session)
+    if proposals.effects:
+        due = now_ms // 1000 + runnable_s
+    elif proposals.next_due_ms is not None:
+        due = proposals.next_due_ms // 1000 + TIMER_GRACE_S
+    else:
+        return None
+    return before if before is not None and abs(due - before) <= DUE_SLACK_S else due
+
+
+TIMER_GRACE_S = 300
+DUE_SLACK_S = 600

@@ -1,0 +1,62 @@
+"""Where a body that an event does not carry itself is to be found; nothing here reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class BodyPlace(BaseModel):
+    """An earlier event of the same log, and the field of it that holds the body."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    seq: int
+    field: str
+    """Dotted path inside the event; list positions are numbers: `news.0`, `message.content`."""
+
+
+class BlobPlace(BaseModel):
+    """An object in the bucket that holds the compact JSON of the body."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key: str
+    sha256: str
+    size_bytes: int
+
+
+class Ref(BaseModel):
+    """Exactly one of: the place in the log, the place in the bucket. Source: storage-and-commits, "Items"."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    place: BodyPlace | None = Field(default=None, alias="from")
+    blob: BlobPlace | None = None
+
+
+def same_as(seq: int, field: str) -> Ref:
+    """Return the reference to `field` of the event `seq`."""
+    return Ref(place=BodyPlace(seq=seq, field=field))
+
+
+def pick(value: Any, field: str) -> Any:
+    """Return what the dotted path `field` names inside the JSON `value`; `KeyError` if it is not there."""
+    for part in field.split("."):
+        match value:
+            case dict():
+                value = value[part]
+            case list() if part.isdigit() and int(part) < len(value):
+                value = value[int(part)]
+            case _:
+                raise KeyError(field)
+    return value
+
+
+def put(value: dict[str, Any], field: str, body: Any) -> dict[str, Any]:
+    """Return a copy of `value` that has `body` at the dotted path `field`; objects on the way are made."""
+    first, _, rest = field.partition(".")
+    inner = value.get(first)
+    filled = put(inner if isinstance(inner, dict) else {}, rest, body) if rest else body
+    return {**value, first: filled}

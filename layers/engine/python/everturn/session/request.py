@@ -1,0 +1,110 @@
+"""The neutral model request as a pure function of a header and of messages; no provider's shape is known here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.protocol.json_text import canonical
+from everturn.session.facts import PathMessage, Pinned, Route
+
+DERIVATION: Final = 1
+"""Version of this builder. A log names the one that each request was built with."""
+
+NO_RESULT: Final = '{"error":"no result was recorded"}'
+"""Stands in a request where a tool call has no result on the path. Source: decision-protocol L-4."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRequest:
+    """A request, its hash, and which tool calls got a result only in it."""
+
+    body: dict[str, Any]
+    """`protocol.llm.LlmRequest` as JSON."""
+
+    sha256: str
+    repairs: tuple[str, ...]
+    failed: frozenset[str]
+    """Tool calls whose result is an error."""
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def header_for(agent: Pinned, route: Route) -> dict[str, Any]:
+    """Return everything in a request that is not history. Source: session-log RH-1, decision-protocol L-1, L-5."""
+    config = agent.config
+    call: dict[str, Any] = {"provider": route.provider, "model": route.model}
+    for name in ("temperature", "max_completion_tokens", "reasoning", "stop"):
+        if config.get(name) is not None:
+            call[name] = config[name]
+    header: dict[str, Any] = {"config": call}
+    if config.get("system"):
+        header["system"] = config["system"]
+    if config.get("tools"):
+        header["tools"] = [_as_model_sees(tool) for tool in config["tools"]]
+    return header
+
+
+def _as_model_sees(tool: Mapping[str, Any]) -> dict[str, Any]:
+    seen = {"name": tool["name"], "description": tool.get("description") or ""}
+    return {**seen, "input": tool["input"]} if tool.get("input") is not None else seen
+
+
+def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> BuiltRequest:
+    """Return the request that `header` and `path` make. Source: decision-protocol L-2, L-4, U-14."""
+    messages, repairs = _well_formed(path)
+    if header.get("system"):
+        messages = [{"role": "system", "content": header["system"]}, *messages]
+    config = header["config"]
+    body: dict[str, Any] = {"model": config["model"], "messages": messages}
+    if header.get("tools"):
+        body["tools"] = header["tools"]
+    for name in ("temperature", "max_completion_tokens", "reasoning"):
+        if name in config:
+            body[name] = config[name]
+    failed = frozenset(m.message.get("tool_call_id", "") for m in path if m.is_error)
+    return BuiltRequest(body, digest(body), tuple(repairs), failed)
+
+
+def _well_formed(path: Sequence[PathMessage]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the messages with each tool call's one result directly after it, in call order."""
+    messages: list[dict[str, Any]] = []
+    repairs: list[str] = []
+    for at, node in enumerate(path):
+        message = dict(node.message)
+        if message["role"] == "tool":
+            continue  # placed behind its call, or left out where the call is not there
+        messages.append(message)
+        calls = message.get("tool_calls") or []
+        results = _results(path[at + 1 :])
+        for call in calls:
+            found = results.get(call["id"])
+            if found is None:
+                repairs.append(call["id"])
+            messages.append(found or _synthetic(call))
+    return messages, repairs
+
+
+def _results(following: Iterable[PathMessage]) -> dict[str, dict[str, Any]]:
+    """Return the tool messages that belong to the assistant message just before, by call id; the first wins."""
+    found: dict[str, dict[str, Any]] = {}
+    for node in following:
+        if node.message["role"] == "assistant":
+            break
+        if node.message["role"] == "tool":
+            found.setdefault(node.message["tool_call_id"], dict(node.message))
+    return found
+
+
+def _synthetic(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "role": "tool",
+        "tool_call_id": call["id"],
+        "name": call["function"]["name"],
+        "content": NO_RESULT,
+    }

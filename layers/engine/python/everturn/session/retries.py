@@ -1,0 +1,56 @@
+"""When a failed attempt is repeated, and with which policy; times in, times out."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from everturn.session.events.shape import Retry
+from everturn.session.events.tool_calls import Effect
+
+MODEL_RETRY: Final = Retry(
+    timeout_secs=180, max_retries=5, backoff_base_secs=2, backoff_max_secs=60
+)
+"""Source: decision-protocol L-6."""
+
+REPEATABLE: Final[frozenset[Effect]] = frozenset({"read", "idempotent_write"})
+"""Effects that allow a tool to run again without knowing how the last run ended. Source: agent-session 4."""
+
+REPEATABLE_ATTEMPTS: Final = 3
+"""Attempts of a tool with such an effect. Source: agent-session 4."""
+
+
+def max_attempts(policy: Retry) -> int:
+    """Return how often a call may be tried: `max_retries` counts attempts, 0 is 1. Source: R-2."""
+    return max(1, policy.max_retries)
+
+
+def wait_ms(base_s: float, cap_s: float, failed_attempt: int, retry_after_s: float | None) -> int:
+    """Return the wait after the n-th failed attempt. Source: R-4, L-9 (a provider's wish within the cap)."""
+    if retry_after_s is not None and 0 <= retry_after_s <= cap_s:
+        return round(retry_after_s * 1000)
+    if base_s > 1 and failed_attempt > 64:  # the power would overflow long after the cap holds
+        return round(cap_s * 1000)
+    return round(min(base_s**failed_attempt, cap_s) * 1000) if base_s else 0
+
+
+def model_retry(config: dict[str, Any] | Any) -> Retry:
+    """Return the policy of an agent's model calls."""
+    policy = config.get("retry")
+    return Retry(**policy) if policy else MODEL_RETRY
+
+
+def tool_retry(tool: dict[str, Any] | None) -> Retry:
+    """Return the policy of a tool: its own, then its effect's, then one try. Source: decision-protocol O-25."""
+    tool = tool or {}
+    timeout_s = tool.get("timeout_secs")
+    if tool.get("retry"):
+        own = Retry(**tool["retry"])
+        return own.model_copy(update={"timeout_secs": timeout_s}) if timeout_s else own
+    if tool.get("effect") in REPEATABLE:
+        return Retry(
+            timeout_secs=timeout_s,
+            max_retries=REPEATABLE_ATTEMPTS,
+            backoff_base_secs=2,
+            backoff_max_secs=60,
+        )
+    return Retry(timeout_secs=timeout_s)

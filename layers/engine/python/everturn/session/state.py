@@ -1,0 +1,179 @@
+"""What a session's log adds up to: ids, statuses and places, never bodies; how it changes is `evolve`'s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+
+from everturn.session.events.shape import Retry, Usage
+from everturn.session.events.tool_calls import Effect
+
+WINDOW_MARKS: Final = 16
+"""How many turn starts the head remembers as places where the model's window may begin."""
+
+
+class CallStatus(StrEnum):
+    """Where a call is. Source: decision-protocol section 11, lifecycle."""
+
+    QUEUED = "queued"
+    PENDING = "pending"
+    RETRY_SCHEDULED = "retry_scheduled"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest message of the active path."""
+
+    id: str
+    seq: int
+    branch: int = 0
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A turn's first event, and how many bytes of messages the path held before it."""
+
+    seq: int
+    before_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The newest part of the path, as much as a model is shown: whole turns, from `from_seq` on."""
+
+    from_seq: int = 1
+    from_bytes: int = 0
+    total_bytes: int = 0
+    """All messages of the path, together."""
+
+    marks: tuple[Mark, ...] = ()
+    """Places where it may begin later, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The open turn."""
+
+    id: str
+    number: int
+    first_seq: int
+    stream: bool = False
+    step: int = 0
+    step_call: str = ""
+    step_attempt: int = 0
+    model_calls: int = 0
+    stalled: bool = False
+    truncated: bool = False
+    usage: Usage = field(default_factory=Usage)
+    cost: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that has not ended."""
+
+    id: str
+    kind: Literal["llm_call", "tool_call"]
+    seq: int
+    """The event that asked for it."""
+
+    retry: Retry
+    status: CallStatus = CallStatus.QUEUED
+    attempt: int = 0
+    """The running attempt, or the last one; 0 before the first."""
+
+    name: str = ""
+    handler: Literal["server", "worker", "client"] = "server"
+    depth: int = 0
+    branch: int = 0
+    effect: Effect = "unclassified"
+    overlap: bool = False
+    stream: bool = False
+    deadline_ms: int | None = None
+    next_attempt_at_ms: int | None = None
+    turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A question to a worker that has not been answered."""
+
+    id: str
+    trigger: str
+    seq: int
+    call_id: str = ""
+    status: Literal["queued", "live", "retry_scheduled"] = "queued"
+    attempt: int = 0
+    strikes: int = 0
+    """Invalid answers in a row. Source: decision-protocol D-8."""
+
+    dispatched_seq: int = 0
+    """The first delivery: it holds what every redelivery is rebuilt from."""
+
+    first_ms: int = 0
+    deadline_ms: int | None = None
+    next_attempt_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session, folded. The empty one (`seq` 0) stands for a log without events."""
+
+    session_id: str = ""
+    agent_id: str = ""
+    owner_id: str = ""
+    decides: Literal["engine", "worker"] = "engine"
+    seq: int = 0
+    head: Head | None = None
+    window: Window = field(default_factory=Window)
+    turns: int = 0
+    """Turn numbers given so far."""
+
+    turn: Turn | None = None
+    last_outcome: str = ""
+    agent_seq: int = 0
+    agent_sha: str = ""
+    state_seq: int = 0
+    header_seq: int = 0
+    header_sha: str = ""
+    route: str = ""
+    """`provider/model/window` of the last `request.context`."""
+
+    calls: tuple[Call, ...] = ()
+    """In the order they were asked for."""
+
+    decisions: tuple[Decision, ...] = ()
+    """In the order they were queued."""
+
+    def call(self, call_id: str) -> Call | None:
+        """Return the open call with that id, if there is one."""
+        return next((call for call in self.calls if call.id == call_id), None)
+
+    def decision(self, decision_id: str) -> Decision | None:
+        """Return the unanswered decision with that id, if there is one."""
+        return next((one for one in self.decisions if one.id == decision_id), None)
+
+    @property
+    def pending_calls(self) -> int:
+        """Tool and sub-agent calls that have not ended. Source: decision-protocol Q-4."""
+        return sum(call.kind != "llm_call" for call in self.calls)
+
+
+SESSION: TypeAdapter[Session] = TypeAdapter(Session)
+
+
+def status_of(session: Session) -> Literal["active", "idle", "done"]:
+    """Return the protocol's status. Source: decision-protocol S-6, first match wins."""
+    if session.turn is None:
+        return "done" if session.last_outcome == "done" else "idle"
+    busy = session.decisions or any(call.handler != "client" for call in session.calls)
+    return "active" if busy else "idle"
+
+
+def is_quiescent(session: Session) -> bool:
+    """Return whether the open turn waits for nothing. Source: decision-protocol T-9."""
+    return session.turn is not None and not session.decisions and not session.calls

@@ -1,0 +1,50 @@
+"""How much of a path a model is shown: whole turns, newest last; pure arithmetic on the head's marks.
+
+The window moves in jumps: only when it is full does it begin later, and then at half its capacity.
+In between the beginning of a request stays the same to the byte, which is what prompt caches need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from everturn.session.state import WINDOW_MARKS, Mark, Window
+
+BYTES_PER_TOKEN: Final = 4
+"""Estimate used where no provider has counted."""
+
+UNKNOWN_WINDOW_TOKENS: Final = 32_000
+"""Assumed where a route does not say how much it takes."""
+
+
+def with_turn(window: Window, seq: int) -> Window:
+    """Return `window` with a mark at a turn that begins with event `seq`."""
+    marks = (*window.marks, Mark(seq, window.total_bytes))
+    if len(marks) > WINDOW_MARKS:
+        marks = marks[1::2]  # every second one: coarser, but the newest and the reach stay
+    return replace(window, marks=marks)
+
+
+def with_message(window: Window, size_bytes: int) -> Window:
+    """Return `window` with one message more at its end."""
+    return replace(window, total_bytes=window.total_bytes + size_bytes)
+
+
+def begin_at(window: Window, seq: int) -> Window:
+    """Return `window` as it is once a request began at event `seq`."""
+    if seq <= window.from_seq:
+        return window
+    before = next((mark.before_bytes for mark in window.marks if mark.seq == seq), 0)
+    later = tuple(mark for mark in window.marks if mark.seq > seq)
+    return replace(window, from_seq=seq, from_bytes=before, marks=later)
+
+
+def start_for(window: Window, capacity_tokens: int | None) -> int:
+    """Return the event at which the next request to a model of that capacity begins."""
+    capacity = (capacity_tokens or UNKNOWN_WINDOW_TOKENS) * BYTES_PER_TOKEN
+    if window.total_bytes - window.from_bytes <= capacity:
+        return window.from_seq
+    fitting = [m.seq for m in window.marks if window.total_bytes - m.before_bytes <= capacity // 2]
+    last = window.marks[-1].seq if window.marks else window.from_seq
+    return fitting[0] if fitting else last

@@ -1,0 +1,157 @@
+"""`Directory` on the table: tenants, API keys, agents and connections, one request a method.
+
+It must not know a session's items.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from json import loads
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from botocore.exceptions import ClientError
+
+from everturn.ports import AgentRecord, ApiKey
+from everturn.protocol.json_text import compact
+from everturn.session.events.stored import FORMAT
+from everturn.session.refs import BlobPlace
+from everturn.store import keys
+from everturn.store.attributes import Item, to_item
+from everturn.store.blobs import Blobs
+from everturn.store.codec import opened
+from everturn.store.compression import pack, unpack
+from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+INLINE_DEFINITION_BYTES: Final = 100 * 1024
+"""A larger definition goes to the bucket; definitions are read far more often than written."""
+
+
+class DynamoDirectory:
+    """`Directory`; reads are consistent: what was written can be used at once."""
+
+    def __init__(self, table: str, client: DynamoDBClient, blobs: Blobs) -> None:
+        self._table = table
+        self._client = client
+        self._blobs = blobs
+
+    def api_key(self, sha256: str) -> ApiKey | None:
+        """One GetItem."""
+        values = self._get(keys.api_key_pk(sha256), keys.META)
+        return ApiKey(values["tenant"], values["name"]) if values else None
+
+    def put_api_key(self, sha256: str, key: ApiKey) -> None:
+        """One PutItem."""
+        self._put(keys.api_key_pk(sha256), keys.META, {"tenant": key.tenant, "name": key.name})
+
+    def tenant(self, tenant: str) -> Mapping[str, Any] | None:
+        """One GetItem."""
+        values = self._get(keys.tenant_pk(tenant), keys.META)
+        record: dict[str, Any] | None = loads(values["record"]) if values else None
+        return record
+
+    def put_tenant(self, tenant: str, record: Mapping[str, Any]) -> None:
+        """One PutItem."""
+        self._put(keys.tenant_pk(tenant), keys.META, {"record": compact(dict(record))})
+
+    def agent(self, tenant: str, agent_id: str) -> AgentRecord | None:
+        """One GetItem, and one GET where a large definition is not at hand."""
+        values = self._get(keys.agents_pk(tenant), keys.agent_sk(agent_id))
+        if values is None:
+            return None
+        blob = values.get("blob")
+        text = self._blobs.get(BlobPlace(**blob)).decode() if blob else unpack(values["definition"])
+        secret = values.get("worker_secret")
+        return AgentRecord(
+            agent_id=agent_id,
+            definition=loads(text),
+            sha256=values["sha256"],
+            worker_secret=loads(secret) if secret else None,
+            updated_ms=values["updated_ms"],
+        )
+
+    def put_agent(self, tenant: str, record: AgentRecord) -> Literal["created", "updated"]:
+        """One PutItem, and one PUT before it for a large definition."""
+        secret = record.worker_secret
+        values: dict[str, Any] = {
+            "sha256": record.sha256,
+            "worker_secret": None if secret is None else compact(dict(secret)),
+            "updated_ms": record.updated_ms,
+        }
+        text = compact(dict(record.definition))
+        body = text.encode()
+        if len(body) > INLINE_DEFINITION_BYTES:
+            sha256 = hashlib.sha256(body).hexdigest()
+            place = self._blobs.put(keys.agent_object(tenant, record.agent_id, sha256), body)
+            values["blob"] = place.model_dump()
+        else:
+            values["definition"] = pack(text)
+        before = self._put(keys.agents_pk(tenant), keys.agent_sk(record.agent_id), values)
+        return "updated" if before else "created"
+
+    def delete_agent(self, tenant: str, agent_id: str) -> bool:
+        """One DeleteItem; sessions keep the version that they pinned."""
+        return self._delete(keys.agents_pk(tenant), keys.agent_sk(agent_id))
+
+    def connection(self, connection_id: str) -> Mapping[str, Any] | None:
+        """One GetItem."""
+        values = self._get(keys.connection_pk(connection_id), keys.META)
+        if values is None:
+            return None
+        sessions = [loads(one) for one in sorted(values.get("sessions", ()))]
+        return {"tenant": values["tenant"], "sessions": sessions}
+
+    def put_connection(self, connection_id: str, tenant: str, expires_epoch_s: int) -> None:
+        """One PutItem."""
+        values = {"tenant": tenant, "expires_epoch_s": expires_epoch_s}
+        self._put(keys.connection_pk(connection_id), keys.META, values)
+
+    def note_subscription(self, connection_id: str, session: str, subscription: str) -> None:
+        """One UpdateItem; a connection that has gone is not brought back."""
+        with dynamo_errors():
+            try:
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META}),
+                    UpdateExpression="ADD #sessions :one",
+                    ConditionExpression="attribute_exists(pk)",
+                    ExpressionAttributeNames={"#sessions": "sessions"},
+                    ExpressionAttributeValues=to_item(
+                        {":one": frozenset({compact([session, subscription])})}
+                    ),
+                )
+            except ClientError as error:
+                if fault_of(error) is not Fault.CONDITION:
+                    raise
+
+    def delete_connection(self, connection_id: str) -> None:
+        """One DeleteItem."""
+        self._delete(keys.connection_pk(connection_id), keys.META)
+
+    def _get(self, pk: str, sk: str) -> dict[str, Any] | None:
+        with dynamo_errors():
+            answer = self._client.get_item(
+                TableName=self._table, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True
+            )
+        item: Item | None = answer.get("Item")
+        return opened(item) if item else None
+
+    def _put(self, pk: str, sk: str, values: Mapping[str, Any]) -> bool:
+        """Write an item; returns whether it replaced one."""
+        item = to_item({"pk": pk, "sk": sk, "format": FORMAT, **values})
+        with dynamo_errors():
+            answer = self._client.put_item(TableName=self._table, Item=item, ReturnValues="ALL_OLD")
+        return bool(answer.get("Attributes"))
+
+    def _delete(self, pk: str, sk: str) -> bool:
+        """Delete an item; returns whether there was one."""
+        with dynamo_errors():
+            answer = self._client.delete_item(
+                TableName=self._table,
+                Key=to_item({"pk": pk, "sk": sk}),
+                ReturnValues="ALL_OLD",
+            )
+        return bool(answer.get("Attributes"))

@@ -1,0 +1,87 @@
+"""Reading heads: the item, and the sections beside it when it says that there are some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from everturn.errors import StoreUnavailable
+from everturn.ports import Head, SessionKey
+from everturn.store import keys
+from everturn.store.attributes import Item, to_item
+from everturn.store.codec import from_head_items, opened
+from everturn.store.dynamo_errors import dynamo_errors
+from everturn.store.pace import Pace
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+TORN_READS: Final = 5
+"""How often head and sections may come from different commits before a read gives up."""
+
+
+class Heads:
+    """The head items of a table."""
+
+    def __init__(self, table: str, client: DynamoDBClient, pace: Pace) -> None:
+        self._table = table
+        self._client = client
+        self._pace = pace
+
+    def read(self, key: SessionKey) -> Head | None:
+        """Return the head: one GetItem, and one Query if it has sections."""
+        return self.complete(key, self._item(key))
+
+    def complete(self, key: SessionKey, item: Item | None) -> Head | None:
+        """Return the head of an item at hand: one Query if it has sections, else no request."""
+        for _ in range(TORN_READS):
+            if item is None:
+                return None
+            values = opened(item)
+            head = from_head_items(values, self._sections(key) if "sections" in values else ())
+            if head:
+                return head
+            self._pace.pause()
+            item = self._item(key)
+        raise StoreUnavailable(f"the head of {key.session} changes faster than it is read")
+
+    def has_commit(self, key: SessionKey, last_seq: int, commit_id: str) -> bool:
+        """Return whether the log item that ends with `last_seq` is of that commit: one GetItem."""
+        with dynamo_errors():
+            answer = self._client.get_item(
+                TableName=self._table,
+                Key=to_item({"pk": keys.session_pk(key), "sk": keys.log_sk(last_seq)}),
+                ProjectionExpression="commit_id",
+                ConsistentRead=True,
+            )
+        return answer.get("Item", {}).get("commit_id", {}).get("S") == commit_id
+
+    def _item(self, key: SessionKey) -> Item | None:
+        with dynamo_errors():
+            answer = self._client.get_item(
+                TableName=self._table, Key=head_key(key), ConsistentRead=True
+            )
+        return answer.get("Item")
+
+    def _sections(self, key: SessionKey) -> list[Item]:
+        items: list[Item] = []
+        start: dict[str, Any] = {}
+        while True:
+            with dynamo_errors():
+                answer = self._client.query(
+                    TableName=self._table,
+                    KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+                    ExpressionAttributeValues=to_item(
+                        {":pk": keys.session_pk(key), ":prefix": keys.SECTION_PREFIX}
+                    ),
+                    ConsistentRead=True,
+                    **start,
+                )
+            items += answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return items
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def head_key(key: SessionKey) -> Item:
+    """Return the key of the head item."""
+    return to_item({"pk": keys.session_pk(key), "sk": keys.HEAD})

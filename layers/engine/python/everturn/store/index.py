@@ -1,0 +1,99 @@
+"""What a commit's events add to the session's indexes: ids, turns, versions.
+
+It must not know how the table spells any of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from everturn.errors import IdsTaken
+from everturn.ports import NodePlace, TurnRecord
+from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
+from everturn.session.events.sessions import SessionDone, TurnCompleted
+from everturn.session.events.stored import Event
+from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.evolve import evolve
+from everturn.session.state import Session, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """Where a tool call was asked for."""
+
+    id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of what holds on a path from a place on."""
+
+    kind: Literal["agent", "state"]
+    branch: int
+    depth: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What one commit adds. Source: storage-and-commits, "Items"."""
+
+    nodes: tuple[NodePlace, ...]
+    calls: tuple[CallPlace, ...]
+    turns: tuple[TurnRecord, ...]
+    versions: tuple[Version, ...]
+
+
+def index_of(before: Session, events: Sequence[Event]) -> Index:
+    """Return what `events` add after `before`; of several versions of one place the last stands.
+
+    Raises `IdsTaken` where one id is given twice.
+    """
+    nodes: list[NodePlace] = []
+    calls: list[CallPlace] = []
+    turns: dict[str, TurnRecord] = {}
+    versions: dict[tuple[str, int, int], Version] = {}
+    state = before
+    for seq, event in enumerate(events, start=before.seq + 1):
+        match event:
+            case MessageNew(private=private):
+                nodes.append(NodePlace(event.id, seq, private.branch, private.depth))
+            case ToolCallRequested():
+                calls.append(CallPlace(event.id, seq))
+            case AgentUpdated() | StateUpdated():
+                version = _version(event, seq)
+                versions[version.kind, version.branch, version.depth] = version
+            case TurnCompleted():
+                ended = _ended(state.turn, event, seq)
+                turns[ended.turn_id] = ended
+            case SessionDone() if turns:
+                *_, ended = turns.values()
+                turns[ended.turn_id] = replace(ended, last_seq=seq)
+            case _:
+                pass
+        state = evolve(state, event)
+    _must_differ(node.id for node in nodes)
+    _must_differ(call.id for call in calls)
+    return Index(tuple(nodes), tuple(calls), tuple(turns.values()), tuple(versions.values()))
+
+
+def _version(event: AgentUpdated | StateUpdated, seq: int) -> Version:
+    branch, depth = (event.anchor.branch, event.anchor.depth) if event.anchor else (0, 0)
+    return Version("agent" if isinstance(event, AgentUpdated) else "state", branch, depth, seq)
+
+
+def _ended(turn: Turn | None, event: TurnCompleted, seq: int) -> TurnRecord:
+    """Return the record of an ended turn; one that never opened consists of its end."""
+    if turn and event.turn_id in (None, turn.id):
+        return TurnRecord(turn.id, turn.number, turn.first_seq, seq, event.outcome)
+    return TurnRecord(event.turn_id or "", 0, seq, seq, event.outcome)
+
+
+def _must_differ(ids: Iterable[str]) -> None:
+    twice = frozenset(one for one, count in Counter(ids).items() if count > 1)
+    if twice:
+        raise IdsTaken(f"a commit gives {len(twice)} ids twice", ids=twice)

@@ -1,0 +1,217 @@
+"""`InMemorySessionStore`: a session store in a dictionary, for tests of engines and workers.
+
+It must not be kinder than the table: the same commits land, the same ones are refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from everturn.errors import IdsTaken, StoreRefused, VersionConflict
+from everturn.ports import (
+    Delta,
+    Head,
+    Logged,
+    NewCommit,
+    NodePlace,
+    Owner,
+    SessionKey,
+    TurnRecord,
+    Watch,
+    Watcher,
+)
+from everturn.session.events.stored import from_json, to_json
+from everturn.session.refs import BlobPlace
+from everturn.session.state import Session
+from everturn.store.bodies import materialise
+from everturn.store.index import Index, index_of
+from everturn.store.plan import head_after
+
+
+@dataclass(slots=True)
+class _Kept:
+    """All that is kept of one session."""
+
+    head: Head | None = None
+    log: list[Logged] = field(default_factory=list)
+    nodes: dict[str, NodePlace] = field(default_factory=dict)
+    calls: set[str] = field(default_factory=set)
+    turns: dict[str, TurnRecord] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
+    deltas: dict[tuple[int, int], Delta] = field(default_factory=dict)
+
+
+class InMemorySessionStore:
+    """`SessionStore`; bodies stay in their events, only references among events are resolved."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._sessions: dict[SessionKey, _Kept] = {}
+
+    def head(self, key: SessionKey) -> Head | None:
+        """Return the head."""
+        with self._lock:
+            return self._of(key).head
+
+    def head_and_turn(self, key: SessionKey, turn_id: str) -> tuple[Head | None, TurnRecord | None]:
+        """Return the head and an ended turn."""
+        with self._lock:
+            kept = self._of(key)
+            return kept.head, kept.turns.get(turn_id)
+
+    def head_and_watch(self, key: SessionKey) -> tuple[Head | None, Watch]:
+        """Return the head and who reads."""
+        with self._lock:
+            kept = self._of(key)
+            return kept.head, kept.watch
+
+    def nodes(self, key: SessionKey, ids: Sequence[str]) -> dict[str, NodePlace]:
+        """Return where messages are."""
+        with self._lock:
+            nodes = self._of(key).nodes
+            return {one: nodes[one] for one in ids if one in nodes}
+
+    def log(self, key: SessionKey, from_seq: int, to_seq: int | None = None) -> tuple[Logged, ...]:
+        """Return the commits of a range of events."""
+        with self._lock:
+            return tuple(
+                one
+                for one in self._of(key).log
+                if one.last_seq >= from_seq and (to_seq is None or one.first_seq <= to_seq)
+            )
+
+    def page(self, key: SessionKey, after_seq: int, limit: int) -> tuple[Logged, ...]:
+        """Return some commits."""
+        return self.log(key, after_seq + 1)[:limit]
+
+    def materialise(self, key: SessionKey, logged: Sequence[Logged]) -> tuple[Logged, ...]:
+        """Return `logged` with the bodies of earlier events."""
+        return materialise(logged, lambda low, high: self.log(key, low, high), _no_blob)
+
+    def append(self, commit: NewCommit) -> Head:
+        """Keep a commit."""
+        with self._lock:
+            kept = self._of(commit.key)
+            before = commit.before.session if commit.before else Session()
+            if not commit.events or commit.after.seq != before.seq + len(commit.events):
+                raise StoreRefused(f"{len(commit.events)} events do not lead to {commit.after.seq}")
+            if any(one.commit_id == commit.commit_id for one in kept.log) and kept.head:
+                return kept.head
+            _check_version(commit.key, commit.before, kept.head)
+            index = index_of(before, commit.events)
+            _check_ids(kept, index)
+            head = head_after(commit)
+            kept.head = head
+            kept.log.append(_logged(commit, head))
+            kept.nodes |= {node.id: node for node in index.nodes}
+            kept.calls |= {call.id for call in index.calls}
+            kept.turns |= {turn.turn_id: turn for turn in index.turns}
+            self._sessions[commit.key] = kept
+            return head
+
+    def claim(self, key: SessionKey, head: Head, owner: Owner) -> Head:
+        """Change the owner."""
+        with self._lock:
+            kept = self._of(key)
+            _check_version(key, head, kept.head)
+            kept.head = replace(head, version=head.version + 1, owner=owner)
+            return kept.head
+
+    def watch(self, key: SessionKey) -> Watch:
+        """Return who reads."""
+        with self._lock:
+            return self._of(key).watch
+
+    def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
+        """Add a subscription, in the place of one of the same name."""
+        with self._lock:
+            kept = self._of(key)
+            others = [one for one in kept.watch.watchers if _name(one) != _name(watcher)]
+            kept.watch = replace(kept.watch, watchers=tuple(sorted([*others, watcher], key=_name)))
+            self._sessions[key] = kept
+
+    def remove_watcher(self, key: SessionKey, connection_id: str, subscription: str = "") -> None:
+        """Remove a connection's subscription, or all of them."""
+        with self._lock:
+            kept = self._of(key)
+            left = tuple(
+                one
+                for one in kept.watch.watchers
+                if one.connection_id != connection_id
+                or (subscription and one.subscription != subscription)
+            )
+            kept.watch = replace(kept.watch, watchers=left)
+
+    def reader_until(self, key: SessionKey, until_ms: int) -> None:
+        """Note a long-poll reader."""
+        with self._lock:
+            kept = self._of(key)
+            until_ms = max(until_ms, kept.watch.reader_until_ms)
+            kept.watch = replace(kept.watch, reader_until_ms=until_ms)
+            self._sessions[key] = kept
+
+    def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
+        """Keep a frame; nothing expires here."""
+        del expires_epoch_s
+        with self._lock:
+            kept = self._of(key)
+            kept.deltas[delta.dispatch_seq, delta.n] = delta
+            self._sessions[key] = kept
+
+    def deltas(
+        self, key: SessionKey, dispatch_seq: int, after_n: int, limit: int
+    ) -> tuple[Delta, ...]:
+        """Return the frames after a place."""
+        with self._lock:
+            deltas = self._of(key).deltas
+            later = sorted(place for place in deltas if place > (dispatch_seq, after_n))
+            return tuple(deltas[place] for place in later[:limit])
+
+    def due(self, now_epoch_s: int, limit: int) -> tuple[SessionKey, ...]:
+        """Return sessions past their time."""
+        with self._lock:
+            late = [key for key, kept in self._sessions.items() if _is_due(kept.head, now_epoch_s)]
+            return tuple(late[:limit])
+
+    def _of(self, key: SessionKey) -> _Kept:
+        return self._sessions.get(key) or _Kept()
+
+
+def _check_version(key: SessionKey, before: Head | None, now: Head | None) -> None:
+    if (before and (before.version, before.created)) != (now and (now.version, now.created)):
+        raise VersionConflict(f"{key.session} moved on", head=now)
+
+
+def _check_ids(kept: _Kept, index: Index) -> None:
+    nodes = {node.id for node in index.nodes if node.id in kept.nodes}
+    calls = {call.id for call in index.calls if call.id in kept.calls}
+    if taken := frozenset(nodes | calls):
+        raise IdsTaken(f"{len(taken)} ids are taken", ids=taken)
+
+
+def _logged(commit: NewCommit, head: Head) -> Logged:
+    return Logged(
+        first_seq=head.session.seq - len(commit.events) + 1,
+        last_seq=head.session.seq,
+        commit_id=commit.commit_id,
+        at_ms=commit.at_ms,
+        by=commit.by,
+        version=head.version,
+        created=head.created,
+        events=tuple(from_json(to_json(event)) for event in commit.events),
+        wake=commit.wake,
+    )
+
+
+def _name(watcher: Watcher) -> tuple[str, str]:
+    return watcher.connection_id, watcher.subscription
+
+
+def _is_due(head: Head | None, now_epoch_s: int) -> bool:
+    return bool(head and head.due_epoch_s is not None and head.due_epoch_s <= now_epoch_s)
+
+
+def _no_blob(place: BlobPlace) -> bytes:
+    raise StoreRefused(f"object {place.key} is not in memory")

@@ -1,0 +1,37 @@
+"""How long the store goes on trying, and how it waits in between; it keeps no time of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import uniform
+from time import monotonic, sleep
+from typing import Final
+
+BUDGET_S: Final = 3.0
+"""Source: storage-and-commits, "Commits" 3."""
+
+SHORTEST_S: Final = 0.010
+LONGEST_S: Final = 0.050
+"""Bounds of a wait between two tries. Source: storage-and-commits, "Commits" 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The time and chance that a store is given; tests bring their own."""
+
+    monotonic: Callable[[], float] = monotonic
+    sleep: Callable[[float], None] = sleep
+    between: Callable[[float, float], float] = uniform
+
+    def deadline(self) -> float:
+        """Return when a request that starts now is given up."""
+        return self.monotonic() + BUDGET_S
+
+    def is_over(self, deadline: float) -> bool:
+        """Return whether `deadline` has passed."""
+        return self.monotonic() >= deadline
+
+    def pause(self) -> None:
+        """Wait a moment that others do not wait as well."""
+        self.sleep(self.between(SHORTEST_S, LONGEST_S))

@@ -1,0 +1,132 @@
+"""`Wake` on the FIFO queue and the step machine: one request each, a repeated one changes nothing.
+
+It must not decide whether anybody has to be woken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from everturn.errors import DefectError, QueueUnavailable
+from everturn.ports import SessionKey
+from everturn.protocol.ids import SessionId, TenantId
+from everturn.protocol.json_text import compact
+from everturn.protocol.wake import Step, WakeUp
+from everturn.store import keys
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_stepfunctions import SFNClient
+
+DEDUP_CHARS: Final = 128
+"""Source: SQS, MessageDeduplicationId."""
+
+_WRONG: Final = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "InvalidExecutionInput",
+        "InvalidMessageContents",
+        "InvalidName",
+        "InvalidParameterValue",
+        "QueueDoesNotExist",
+        "StateMachineDoesNotExist",
+        "ValidationException",
+    }
+)
+"""Codes that no repetition changes; all else passes."""
+
+
+class SqsWake:
+    """`Wake`; its names contain `created`, so that a deleted session's id can be used again."""
+
+    def __init__(self, sqs: SQSClient, queue_url: str, sfn: SFNClient, machine_arn: str) -> None:
+        self._sqs = sqs
+        self._queue_url = queue_url
+        self._sfn = sfn
+        self._machine_arn = machine_arn
+
+    def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
+        """Enqueue a wake-up: one SendMessage."""
+        with wake_errors():
+            self._sqs.send_message(
+                QueueUrl=self._queue_url,
+                MessageBody=compact(message_of(key, step, version)),
+                MessageGroupId=keys.group_id(key),
+                MessageDeduplicationId=dedup_id(created, dedup),
+            )
+
+    def at(  # noqa: PLR0913, PLR0917  # the port's signature
+        self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str
+    ) -> None:
+        """Have one sent at `due_ms`: one StartExecution; one of that name is the same timer."""
+        due = keys.iso_ms(due_ms)
+        name = timer_name(key, created, subject, due)
+        with wake_errors():
+            try:
+                self._sfn.start_execution(
+                    stateMachineArn=self._machine_arn,
+                    name=name,
+                    input=compact(
+                        {
+                            "kind": "wait",
+                            "until": due,
+                            "message": message_of(key, step, version, due=due, subject=subject),
+                            "group": keys.group_id(key),
+                            "dedup": dedup_id(created, name),
+                        }
+                    ),
+                )
+            except ClientError as error:
+                if _code(error) != "ExecutionAlreadyExists":
+                    raise
+
+
+def message_of(key: SessionKey, step: str, version: int, **more: Any) -> dict[str, Any]:
+    """Return a wake-up as JSON."""
+    wake = WakeUp(
+        step=cast(Step, step),
+        tenant=TenantId(key.tenant),
+        session=SessionId(key.session),
+        version=version,
+        **more,
+    )
+    return wake.model_dump(mode="json", exclude_unset=True)
+
+
+def timer_name(key: SessionKey, created: str, subject: str, due: str) -> str:
+    """Return the name of a waiting execution: 57 of 80 characters. Source: architecture, 4."""
+    return f"wait-{keys.digest32(key.tenant, key.session, created, subject, due)}"
+
+
+def dedup_id(created: str, dedup: str) -> str:
+    """Return a message's deduplication id; one that would be too long is hashed."""
+    whole = f"{created}:{dedup}"
+    fits = (
+        len(whole) <= DEDUP_CHARS and whole.isascii() and whole.isprintable() and " " not in whole
+    )
+    return whole if fits else f"{created}:{keys.digest32(dedup)}"
+
+
+@contextmanager
+def wake_errors() -> Iterator[None]:
+    """Turn botocore's errors into ours."""
+    try:
+        yield
+    except ClientError as error:
+        if _code(error) in _WRONG:
+            raise DefectError(f"wake-up refused: {_code(error)}") from error
+        raise QueueUnavailable(f"wake-up: {_code(error)}", retry_after_s=1.0) from error
+    except ParamValidationError as error:
+        raise DefectError("wake-up refused: malformed request") from error
+    except BotoCoreError as error:
+        raise QueueUnavailable("the wake-up got no answer", retry_after_s=1.0) from error
+
+
+def _code(error: ClientError) -> str:
+    return error.response.get("Error", {}).get("Code", "")

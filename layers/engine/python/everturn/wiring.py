@@ -1,0 +1,306 @@
+"""Settings to adapters to use cases, each made when first asked for; nothing is decided here."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from everturn.clock import SystemClock
+from everturn.commands.attempts import Attempts
+from everturn.commands.reading import SessionReader
+from everturn.llm.registry import ModelRegistry, Served
+from everturn.ports import AgentRecord, Logged, SessionKey
+from everturn.settings import needed, settings
+from everturn.store.blobs import S3Blobs
+from everturn.store.codec import from_log_item
+from everturn.store.directory import DynamoDirectory
+from everturn.store.dynamo import DynamoSessionStore
+from everturn.store.keys import session_of
+from everturn.store.wake import SqsWake
+from everturn.surfaces.callers import Callers
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+    from everturn.commands.agents import Agents
+    from everturn.commands.fan_out import FanOut
+    from everturn.commands.read_events import ReadEvents
+    from everturn.commands.read_session import ReadSession
+    from everturn.commands.recover import Recover
+    from everturn.commands.submit_input import SubmitInput
+    from everturn.drive.advance import AdvanceSession
+    from everturn.push.lane import LaneEnd
+    from everturn.push.lanes import Lanes
+    from everturn.push.websocket import WebSocketPush
+    from everturn.surfaces.http import HttpApi
+    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.websocket import Sockets
+
+AWS: Final = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    max_pool_connections=25,
+)
+PUSH: Final = Config(
+    connect_timeout=2,
+    read_timeout=3,
+    retries={"total_max_attempts": 1},
+    max_pool_connections=50,
+)
+TENANT_CACHED_MS: Final = 60_000
+AGENT_CACHED_MS: Final = 30_000
+"""How old the worker of an agent may be; what a session pinned is in its log."""
+
+CLOCK: Final = SystemClock()
+
+
+@lru_cache(maxsize=1)
+def blobs() -> S3Blobs:
+    """Return the bucket."""
+    return S3Blobs(boto3.client("s3", config=AWS), needed("bucket"))
+
+
+@lru_cache(maxsize=1)
+def store() -> DynamoSessionStore:
+    """Return the session store."""
+    return DynamoSessionStore(needed("table"), boto3.client("dynamodb", config=AWS), blobs())
+
+
+@lru_cache(maxsize=1)
+def directory() -> DynamoDirectory:
+    """Return the directory."""
+    return DynamoDirectory(needed("table"), boto3.client("dynamodb", config=AWS), blobs())
+
+
+@lru_cache(maxsize=1)
+def queue() -> SQSClient:
+    """Return the queue's client."""
+    return boto3.client("sqs", config=AWS)
+
+
+@lru_cache(maxsize=1)
+def wake() -> SqsWake:
+    """Return the sender of wake-ups; functions without the step machine send none for later."""
+    return SqsWake(
+        queue(),
+        needed("queue_url"),
+        boto3.client("stepfunctions", config=AWS),
+        settings().step_machine_arn,
+    )
+
+
+@lru_cache(maxsize=1)
+def models() -> ModelRegistry:
+    """Return the model providers of this deployment."""
+    registry = ModelRegistry()
+    if settings().demo_provider == "on":
+        from everturn.llm.demo.model import DEMO_ROUTE, DemoModel  # noqa: PLC0415  # not on every cold path
+
+        registry.register(Served(DEMO_ROUTE, lambda: DemoModel(Event().wait)))
+    return registry
+
+
+@lru_cache(maxsize=2_000)
+def _agent(tenant: str, agent_id: str, _moment: int) -> AgentRecord | None:
+    return directory().agent(tenant, agent_id)
+
+
+def agent_lookup(tenant: str, agent_id: str) -> AgentRecord | None:
+    """Return an agent as it was at most half a minute ago."""
+    return _agent(tenant, agent_id, CLOCK.now_ms() // AGENT_CACHED_MS)
+
+
+def forget_agent(_tenant: str, _agent_id: str) -> None:
+    """Make the next look fresh, in this process."""
+    _agent.cache_clear()
+
+
+@lru_cache(maxsize=2_000)
+def _tenant(tenant: str, _minute: int) -> Mapping[str, Any]:
+    return directory().tenant(tenant) or {}
+
+
+def tenant_record(tenant: str) -> Mapping[str, Any]:
+    """Return a tenant's record as it was at most a minute ago."""
+    return _tenant(tenant, CLOCK.now_ms() // TENANT_CACHED_MS)
+
+
+@lru_cache(maxsize=1)
+def callers() -> Callers:
+    """Return the finder of callers."""
+    return Callers(directory(), CLOCK)
+
+
+@lru_cache(maxsize=1)
+def session_reader() -> SessionReader:
+    """Return the reader of sessions."""
+    return SessionReader(store(), directory(), agent_lookup, models().catalogue())
+
+
+def attempts() -> Attempts:
+    """Return a fresh budget."""
+    return Attempts(time.monotonic, time.sleep)
+
+
+def submit_input(by: str) -> SubmitInput:
+    """Return the use case of inputs, signed by the function that runs it."""
+    from everturn.commands.submit_input import SubmitInput, demo_allowed  # noqa: PLC0415  # not every function's
+
+    return SubmitInput(
+        store(),
+        session_reader(),
+        wake(),
+        CLOCK,
+        by=by,
+        runnable_s=settings().runnable_seconds,
+        check_route=demo_allowed(models().catalogue(), tenant_record),
+        attempts=attempts,
+    )
+
+
+def read_session() -> ReadSession:
+    """Return the use case of session reads."""
+    from everturn.commands.read_session import ReadSession  # noqa: PLC0415  # not every function's
+
+    return ReadSession(store(), session_reader())
+
+
+def read_events() -> ReadEvents:
+    """Return the use case of event reads."""
+    from everturn.commands.read_events import ReadEvents  # noqa: PLC0415  # not every function's
+
+    return ReadEvents(store(), CLOCK, time.sleep)
+
+
+def agents() -> Agents:
+    """Return the use cases of agents."""
+    from everturn.commands.agents import Agents  # noqa: PLC0415  # not every function's
+
+    return Agents(directory(), CLOCK, settings().worker_networks, forget_agent)
+
+
+@lru_cache(maxsize=1)
+def http_api() -> HttpApi:
+    """Return the routes of `http_api`."""
+    from everturn.surfaces.http import HttpApi  # noqa: PLC0415  # not every function's
+
+    return HttpApi(
+        callers(), submit_input("http_api"), read_session(), agents(), lambda: {"ok": True}
+    )
+
+
+@lru_cache(maxsize=1)
+def events_api() -> EventsApi:
+    """Return the route of `reader`."""
+    from everturn.surfaces.http_events import EventsApi  # noqa: PLC0415  # not every function's
+
+    return EventsApi(callers(), read_events())
+
+
+@lru_cache(maxsize=1)
+def push() -> WebSocketPush:
+    """Return the sender of frames."""
+    from everturn.push.websocket import WebSocketPush  # noqa: PLC0415  # not every function's
+
+    endpoint = needed("websocket_endpoint")
+    return WebSocketPush(
+        boto3.client("apigatewaymanagementapi", endpoint_url=endpoint, config=PUSH)
+    )
+
+
+def new_lanes(key: SessionKey) -> Lanes:
+    """Return fresh lanes; a connection that is gone stops watching the session."""
+    from everturn.push.lane import LaneEnd  # noqa: PLC0415  # not every function's
+    from everturn.push.lanes import Lanes  # noqa: PLC0415  # not every function's
+
+    def ended(connection_id: str, why: LaneEnd) -> None:
+        if why is LaneEnd.GONE:
+            store().remove_watcher(key, connection_id)
+
+    return Lanes(push().post, on_end=ended)
+
+
+@lru_cache(maxsize=1)
+def sockets() -> Sockets:
+    """Return the handler of the WebSocket API."""
+    from everturn.commands.subscribe import Subscribe  # noqa: PLC0415  # not every function's
+    from everturn.surfaces.websocket import Sockets  # noqa: PLC0415  # not every function's
+
+    subscribe = Subscribe(store(), directory(), read_events())
+    submit = submit_input("websocket")
+    return Sockets(directory(), submit, subscribe, push().post, CLOCK, time.sleep)
+
+
+@lru_cache(maxsize=1)
+def advance_session() -> AdvanceSession:
+    """Return the driver's use case."""
+    from everturn.drive.advance import AdvanceSession, Tools  # noqa: PLC0415  # not every function's
+    from everturn.workers.deliver import WebhookDecider  # noqa: PLC0415  # not every function's
+    from everturn.workers.secret_places import SecretPlaces  # noqa: PLC0415  # not every function's
+
+    networks = settings().worker_networks
+    return AdvanceSession(
+        Tools(
+            store=store(),
+            reader=session_reader(),
+            agents=agent_lookup,
+            wake=wake(),
+            clock=CLOCK,
+            models=models(),
+            decider=WebhookDecider(networks),
+            secrets=SecretPlaces(environment_allowed=networks == "any"),
+            new_lanes=new_lanes,
+            attempts=attempts,
+            runnable_s=settings().runnable_seconds,
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def fan_out() -> FanOut:
+    """Return the use case of the table's stream."""
+    from everturn.commands.fan_out import FanOut  # noqa: PLC0415  # not every function's
+
+    return FanOut(store(), wake(), new_lanes)
+
+
+@lru_cache(maxsize=1)
+def recover() -> Recover:
+    """Return the use cases of recovery."""
+    from everturn.commands.recover import Recover  # noqa: PLC0415  # not every function's
+
+    return Recover(store(), session_reader(), wake(), CLOCK)
+
+
+def extend_visibility(receipt_handle: str, seconds: int) -> None:
+    """Keep a queue message invisible for so long. Raises `PermissionError` if refused, `OSError` without answer."""
+    try:
+        queue().change_message_visibility(
+            QueueUrl=needed("queue_url"), ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
+        )
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise PermissionError("the queue refused to extend the lease") from error
+        raise OSError("the queue did not extend the lease") from error
+    except BotoCoreError as error:
+        raise OSError("the queue did not answer") from error
+
+
+def logged_commit(image: dict[str, Any]) -> tuple[SessionKey, Logged]:
+    """Return the session and the commit of a log item as the table's stream brings it: bytes as base64."""
+    item = {
+        name: {"B": base64.b64decode(value["B"])} if "B" in value else value
+        for name, value in image.items()
+    }
+    return session_of(image["pk"]["S"]), from_log_item(item, blobs().get)

@@ -1,0 +1,42 @@
+"""Signing secrets by the place where they are kept; none is ever stored or logged here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from everturn.errors import TransientError
+
+CACHED_S: Final = 300
+"""A rotated secret is used at the latest after this."""
+
+
+class SecretUnavailable(TransientError, code="secret_unavailable"):
+    """The place did not give the secret out."""
+
+
+class SecretPlaces:
+    """Reads secrets from Secrets Manager, Parameter Store or, locally, the environment."""
+
+    def __init__(self, *, environment_allowed: bool) -> None:
+        self._environment_allowed = environment_allowed
+
+    def __call__(self, place: Mapping[str, Any]) -> str:
+        """Return the secret that `{secret_arn}`, `{ssm}` or `{env}` names. Source: decision-protocol O-23.
+
+        Raises `SecretUnavailable`.
+        """
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+
+        try:
+            if place.get("secret_arn"):
+                return str(parameters.get_secret(place["secret_arn"], max_age=CACHED_S))
+            if place.get("ssm"):
+                return str(parameters.get_parameter(place["ssm"], decrypt=True, max_age=CACHED_S))
+        except parameters.GetParameterError as error:
+            raise SecretUnavailable("the worker's signing secret could not be read") from error
+        value = os.environ.get(place.get("env", "")) if self._environment_allowed else None
+        if not value:
+            raise SecretUnavailable("the worker's signing secret is not set")
+        return value

@@ -1,0 +1,105 @@
+"""The `everturn` command line: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Durable AI-agent sessions, on this machine. Nothing leaves it.",
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout: the local runtime runs its template and its functions."""
+
+Template = Annotated[Path, typer.Option(help="The SAM template to run.")]
+
+
+@app.callback()
+def main(
+    verbose: Annotated[bool, typer.Option(help="Log what the functions log.")] = False,
+) -> None:
+    """Set up logging once for all commands."""
+    level = logging.INFO if verbose else logging.ERROR
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s %(message)s")
+
+
+@app.command()
+def dev(
+    port: Annotated[
+        int, typer.Option(help="Port of the HTTP and WebSocket APIs; 0: a free one.")
+    ] = 0,
+    api_key: Annotated[str, typer.Option(help="API key to accept; made up if left out.")] = "",
+    workspace: Annotated[str, typer.Option(help="Tenant that the key belongs to.")] = "local",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON line with the addresses once ready.")
+    ] = False,
+    template: Template = ROOT / "template.yaml",
+) -> None:
+    """Run the whole stack on this machine until Ctrl-C."""
+    from everturn_local.bootstrap import (  # noqa: PLC0415  # moto is heavy: `--help` should not wait for it
+        DEMO_AGENT,
+        open_access,
+        register_sample_agent,
+    )
+    from everturn_local.runtime import LocalRuntime  # noqa: PLC0415
+
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    console = Console(stderr=as_json)
+    with LocalRuntime(template, http_port=port) as runtime:
+        access = open_access(runtime, workspace, api_key or None)
+        register_sample_agent(runtime, access, ROOT)
+        if as_json:
+            about = {
+                "http_url": access.http_url,
+                "ws_url": access.ws_url,
+                "api_key": access.api_key,
+                "workspace": access.workspace,
+            }
+            print(json.dumps(about), flush=True)
+        else:
+            console.print(f"HTTP       {access.http_url}", highlight=False)
+            console.print(f"WebSocket  {access.ws_url}", highlight=False)
+            console.print(f"API key    {access.api_key}", highlight=False)
+            console.print(f"Workspace  {access.workspace}", highlight=False)
+            console.print(f"Agent      {DEMO_AGENT}", highlight=False)
+            console.print("Ctrl-C stops it.")
+        stopped.wait()
+        console.print("stopping")
+
+
+@app.command()
+def demo(template: Template = ROOT / "template.yaml") -> None:
+    """Start the stack on free ports, run one turn, show it and what it cost."""
+    from everturn_local.bootstrap import open_access, register_sample_agent  # noqa: PLC0415
+    from everturn_local.demo import play  # noqa: PLC0415
+    from everturn_local.runtime import LocalRuntime  # noqa: PLC0415
+
+    console = Console()
+    with console.status("starting the local runtime"):
+        runtime = LocalRuntime(template)
+        runtime.start()
+    try:
+        access = open_access(runtime, "demo")
+        agent = register_sample_agent(runtime, access, ROOT)
+        tools = ", ".join(tool["name"] for tool in agent["tools"])
+        console.print(
+            f"local runtime at {access.http_url}, agent demo with {tools}", highlight=False
+        )
+        last = play(console, runtime, access)
+    finally:
+        runtime.stop()
+    if last["outcome"] != "done":
+        raise typer.Exit(1)

@@ -1,0 +1,340 @@
+"""What the table's store does when requests fail, get lost, or meet somebody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract.store.conftest import Aws
+from contract.store.failing import (
+    Failing,
+    first,
+    loses_the_answer,
+    never_arrives,
+    refuses,
+    then_loses_the_answer,
+)
+from contract.store.samples import commit, created, id_of, message
+from everturn.errors import (
+    IdsTaken,
+    NewerFormat,
+    StoreRefused,
+    StoreUnavailable,
+    VersionConflict,
+)
+from everturn.ports import NodePlace, Owner, SessionKey
+from everturn.store.dynamo import DynamoSessionStore
+
+CONFLICT = ("TransactionCanceledException", "None", "TransactionConflict")
+
+
+def failing(aws: Aws, **troubles: list[Any]) -> tuple[DynamoSessionStore, Failing]:
+    client = Failing(aws.dynamodb.client, troubles)
+    return aws.store(client), client
+
+
+def test_a_commit_whose_answer_was_lost_is_found(aws: Aws, key: SessionKey) -> None:
+    store, client = failing(aws, transact_write_items=[loses_the_answer])
+
+    head = store.append(commit(key, None, [created(key.session)]))
+
+    assert aws.store().head(key) == head
+    assert [name for name, _ in client.requests] == ["transact_write_items", "get_item"]
+
+
+def test_a_commit_that_others_followed_is_found(aws: Aws, key: SessionKey) -> None:
+    other = aws.store()
+    before = other.append(commit(key, None, [created(key.session)]))
+
+    def follow() -> None:
+        other.append(commit(key, other.head(key), [message("later")], "other"))
+
+    store, client = failing(aws, transact_write_items=[then_loses_the_answer(follow)])
+
+    head = store.append(commit(key, before, [message("mine")]))
+
+    assert head == other.head(key)
+    assert [one.last_seq for one in other.log(key, 1)] == [1, 2, 3]
+    names = [name for name, _ in client.requests]
+    assert names == ["transact_write_items", "get_item", "get_item"]
+
+
+def test_a_commit_that_never_arrived_is_sent_again(aws: Aws, key: SessionKey) -> None:
+    store, client = failing(aws, transact_write_items=[never_arrives, never_arrives])
+
+    head = store.append(commit(key, None, [created(key.session)]))
+
+    sent = [request for name, request in client.requests if name == "transact_write_items"]
+    assert aws.store().head(key) == head
+    assert sent == [sent[0]] * 3
+    assert sent[0]["ClientRequestToken"] == head.commit_id
+    assert aws.time.slept_s == pytest.approx([0.03, 0.03])
+
+
+def test_a_lost_request_and_a_lost_race_is_a_conflict(aws: Aws, key: SessionKey) -> None:
+    other = aws.store()
+    before = other.append(commit(key, None, [created(key.session)]))
+    store, client = failing(aws, transact_write_items=[never_arrives])
+    client.troubles["get_item"] = [
+        first(lambda: other.append(commit(key, before, [message("m")], "other")))
+    ]
+
+    with pytest.raises(VersionConflict) as caught:
+        store.append(commit(key, before, [message("n")]))
+
+    assert caught.value.head == other.head(key)
+
+
+def test_a_transaction_conflict_is_tried_again(aws: Aws, key: SessionKey) -> None:
+    store, client = failing(
+        aws,
+        transact_write_items=[
+            refuses(*CONFLICT),
+            refuses("TransactionInProgressException"),
+            refuses("TransactionCanceledException", "ThrottlingError"),
+        ],
+    )
+
+    store.append(commit(key, None, [created(key.session)]))
+
+    assert [name for name, _ in client.requests] == ["transact_write_items"] * 4
+    assert aws.time.slept_s == pytest.approx([0.03] * 3)
+
+
+@pytest.mark.parametrize(
+    "trouble", [refuses(*CONFLICT), never_arrives, refuses("InternalServerError", status=500)]
+)
+def test_after_three_seconds_nothing_is_written_and_it_says_so(
+    aws: Aws, key: SessionKey, trouble: Any
+) -> None:
+    store, client = failing(aws, transact_write_items=[trouble] * 1_000)
+
+    with pytest.raises(StoreUnavailable) as caught:
+        store.append(commit(key, None, [created(key.session)]))
+
+    assert caught.value.retry_after_s == 1.0
+    assert client.requests[-1][0] == "get_item"
+    assert 3.0 <= aws.time.now_s < 3.1
+    assert aws.items() == []
+
+
+def test_the_last_look_may_find_the_commit_after_all(aws: Aws, key: SessionKey) -> None:
+    written = commit(key, None, [created(key.session)])
+    store, client = failing(aws, transact_write_items=[refuses(*CONFLICT)] * 1_000)
+    client.troubles["get_item"] = [first(lambda: aws.store().append(written))]
+
+    head = store.append(written)
+
+    assert head == aws.store().head(key)
+
+
+def test_a_table_that_does_not_answer_at_all_is_unavailable(aws: Aws, key: SessionKey) -> None:
+    store, _ = failing(
+        aws, transact_write_items=[never_arrives] * 1_000, get_item=[never_arrives] * 1_000
+    )
+
+    with pytest.raises(StoreUnavailable):
+        store.append(commit(key, None, [created(key.session)]))
+    with pytest.raises(StoreUnavailable):
+        store.head(key)
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
+def test_a_wrong_request_is_a_defect_at_once(aws: Aws, key: SessionKey, code: str) -> None:
+    store, client = failing(aws, transact_write_items=[refuses(code)], query=[refuses(code)])
+
+    with pytest.raises(StoreRefused):
+        store.append(commit(key, None, [created(key.session)]))
+    with pytest.raises(StoreRefused):
+        store.log(key, 1)
+
+    assert len(client.requests) == 2
+
+
+def test_a_throttled_read_asks_for_a_wait(aws: Aws, key: SessionKey) -> None:
+    store, _ = failing(aws, get_item=[refuses("ProvisionedThroughputExceededException")])
+
+    with pytest.raises(StoreUnavailable) as caught:
+        store.watch(key)
+
+    assert caught.value.retry_after_s == 1.0
+
+
+def test_keys_left_unread_are_asked_for_again(aws: Aws, key: SessionKey) -> None:
+    aws.store().append(commit(key, None, [created(key.session), message("m")]))
+
+    def read_nothing(request: Any) -> Any:
+        del request
+        return {"Responses": {}, "UnprocessedKeys": client.requests[-1][1]["RequestItems"]}
+
+    store, client = failing(aws, batch_get_item=[read_nothing, read_nothing])
+
+    assert store.nodes(key, [id_of("m")]) == {id_of("m"): NodePlace(id_of("m"), 2, 0, 1)}
+    client.troubles["batch_get_item"] = [read_nothing] * 1_000
+    with pytest.raises(StoreUnavailable):
+        store.nodes(key, [id_of("m")])
+
+
+def test_a_claim_whose_answer_was_lost_is_found(aws: Aws, key: SessionKey) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    store, _ = failing(aws, update_item=[loses_the_answer])
+
+    claimed = store.claim(key, head, Owner(1, "r"))
+
+    assert claimed == aws.store().head(key)
+    assert claimed.version == 2
+
+
+@pytest.mark.parametrize("trouble", [never_arrives, refuses("ThrottlingException")])
+def test_a_claim_that_did_not_happen_says_so(aws: Aws, key: SessionKey, trouble: Any) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    store, _ = failing(aws, update_item=[trouble])
+
+    with pytest.raises(StoreUnavailable):
+        store.claim(key, head, Owner(1, "r"))
+
+    assert aws.store().head(key) == head
+
+
+def test_a_claim_that_is_known_to_be_ours_but_not_new_is_a_conflict(
+    aws: Aws, key: SessionKey
+) -> None:
+    owner = Owner(1, "r")
+    old = aws.store().append(commit(key, None, [created(key.session)], owner=owner))
+    now = aws.store().append(commit(key, old, [message("m")], owner=owner))
+
+    with pytest.raises(VersionConflict) as caught:
+        aws.store().claim(key, old, owner)
+
+    assert caught.value.head == now
+
+
+@pytest.mark.parametrize("sk", ["HEAD", "LOG#000000000002", "WATCH", "TURN#t", "ID#node#n"])
+def test_a_newer_format_is_not_touched(aws: Aws, key: SessionKey, sk: str) -> None:
+    store = aws.store()
+    old = store.append(commit(key, None, [created(key.session)]))
+    head = store.append(commit(key, old, [message("m")]))
+    aws.dynamodb.client.update_item(
+        TableName=aws.table,
+        Key={"pk": {"S": f"SESSION#{key.tenant}#{key.session}"}, "sk": {"S": sk}},
+        UpdateExpression="SET #format = :two",
+        ExpressionAttributeNames={"#format": "format"},
+        ExpressionAttributeValues={":two": {"N": "2"}},
+    )
+    before = aws.items()
+
+    reads = {
+        "HEAD": lambda: store.append(commit(key, old, [message("x")], "late")),
+        "LOG#000000000002": lambda: store.log(key, 1),
+        "WATCH": lambda: store.head_and_watch(key),
+        "TURN#t": lambda: store.head_and_turn(key, "t"),
+        "ID#node#n": lambda: store.nodes(key, ["n"]),
+    }
+    with pytest.raises(NewerFormat):
+        reads[sk]()
+
+    assert aws.items() == before
+    assert head.version == 2
+
+
+def surplus_messages(count: int = 150) -> list[Any]:
+    return [message(f"m{n}", n + 1) for n in range(count)]
+
+
+def test_surplus_of_a_commit_that_never_landed_is_void(aws: Aws, key: SessionKey) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    lost, client = failing(aws, transact_write_items=[lambda request: request()])
+    client.troubles["transact_write_items"].append(refuses("AccessDeniedException"))
+    with pytest.raises(StoreRefused):
+        lost.append(commit(key, head, surplus_messages(), "lost"))
+    left = [item for item in aws.items() if "log_seq" in item]
+
+    found = aws.store().nodes(key, [one.id for one in surplus_messages()])
+    small = aws.store().append(commit(key, head, [message("m149"), message("m148")]))
+    aws.store().append(commit(key, small, surplus_messages(147)))
+
+    assert len(left) == 53
+    assert found == {}
+    places = aws.store().nodes(key, [one.id for one in surplus_messages()])
+    assert len(places) == 149
+    assert places[id_of("m149")] == NodePlace(id_of("m149"), 2, 0, 1)
+
+
+def test_surplus_left_behind_is_overwritten_by_the_next_surplus(aws: Aws, key: SessionKey) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    lost, client = failing(aws, transact_write_items=[lambda request: request()])
+    client.troubles["transact_write_items"].append(refuses("AccessDeniedException"))
+    with pytest.raises(StoreRefused):
+        lost.append(commit(key, head, surplus_messages(), "lost"))
+
+    after = aws.store().append(commit(key, head, surplus_messages(), "again"))
+
+    assert after == aws.store().head(key)
+    assert len(aws.store().nodes(key, [one.id for one in surplus_messages()])) == 150
+    with pytest.raises(IdsTaken):
+        aws.store().append(commit(key, after, surplus_messages(), "third"))
+
+
+def test_two_writers_of_the_same_surplus_leave_one_commit_and_all_its_ids(
+    aws: Aws, key: SessionKey
+) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    mine, yours = (commit(key, head, surplus_messages(), name) for name in ("mine", "yours"))
+    other, theirs = failing(aws, transact_write_items=[lambda request: request()])
+    theirs.troubles["transact_write_items"].append(refuses("AccessDeniedException"))
+
+    def others_write_their_surplus() -> None:
+        with pytest.raises(StoreRefused):
+            other.append(yours)
+
+    store, client = failing(aws, transact_write_items=[lambda request: request()])
+    client.troubles["transact_write_items"].append(first(others_write_their_surplus))
+
+    after = store.append(mine)
+
+    assert after.commit_id == mine.commit_id
+    assert len(aws.store().nodes(key, [one.id for one in surplus_messages()])) == 150
+    with pytest.raises(VersionConflict):
+        aws.store().append(yours)
+    assert len(aws.store().nodes(key, [one.id for one in surplus_messages()])) == 150
+
+
+def test_a_log_item_without_its_head_is_a_defect(aws: Aws, key: SessionKey) -> None:
+    aws.dynamodb.client.put_item(
+        TableName=aws.table,
+        Item={
+            "pk": {"S": f"SESSION#{key.tenant}#{key.session}"},
+            "sk": {"S": "LOG#000000000001"},
+        },
+    )
+
+    with pytest.raises(StoreRefused):
+        aws.store().append(commit(key, None, [created(key.session)]))
+
+
+def test_a_bucket_that_does_not_answer_leaves_the_table_alone(aws: Aws, key: SessionKey) -> None:
+    class Silent:
+        def put_object(self, **request: Any) -> Any:
+            return never_arrives(lambda: request)
+
+    aws.s3.client = Silent()
+
+    with pytest.raises(StoreUnavailable):
+        aws.store().append(
+            commit(key, None, [created(key.session), message("m", content="x" * 9_000)])
+        )
+
+    assert aws.items() == []
+
+
+def test_an_object_that_was_tampered_with_is_a_defect(aws: Aws, key: SessionKey) -> None:
+    aws.store().append(commit(key, None, [created(key.session), message("m", content="x" * 9_000)]))
+    (listed,) = aws.s3.client.list_objects_v2(
+        Bucket="bodies", Prefix=f"{key.tenant}/{key.session}/"
+    )["Contents"][-1:]
+    aws.s3.client.put_object(Bucket="bodies", Key=listed["Key"], Body=b"{}")
+    store = aws.store()
+
+    with pytest.raises(StoreRefused):
+        store.materialise(key, store.log(key, 1))

@@ -1,0 +1,329 @@
+"""Each patch closes its gap, and each gap is still there without it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from everturn_local.bell import Bell
+from everturn_local.clock import LocalClock
+from everturn_local.patches.dynamodb_lock import dynamodb_lock
+from everturn_local.patches.dynamodb_observed import dynamodb_observed, take_observed
+from everturn_local.patches.dynamodb_query import dynamodb_query
+from everturn_local.patches.dynamodb_streams import dynamodb_streams
+from everturn_local.patches.dynamodb_transactions import (
+    dynamodb_tokens,
+    dynamodb_transaction_limits,
+    dynamodb_undo,
+)
+from everturn_local.patches.everything import patched_dynamodb
+from everturn_local.patches.instances import untracked_instances
+from everturn_local.patches.lambda_invoke import Invoked, lambda_invoke
+from everturn_local.patches.sqs_fifo import sqs_fifo
+from everturn_local.patches.states_executions import (
+    states_from_cloudformation,
+    states_names,
+    states_stops,
+    states_waits,
+)
+from everturn_local.patches.states_jsonata import evaluate, states_jsonata
+from integration.local import gaps
+from integration.local.gaps import Gap
+
+Patch = Callable[[], AbstractContextManager[None]]
+
+
+def answered() -> AbstractContextManager[None]:
+    """Lambda answered by a function of this test."""
+    return lambda_invoke(
+        lambda _name, payload, _asynchronous: Invoked(b"[" + payload + b"]", failed=False)
+    )
+
+
+def streams() -> AbstractContextManager[None]:
+    """Streams without anybody who listens."""
+    return dynamodb_streams(Bell())
+
+
+def queues() -> AbstractContextManager[None]:
+    """Queues on real time."""
+    return sqs_fifo(LocalClock())
+
+
+@contextmanager
+def undone_streams() -> Iterator[None]:
+    """Both patches that a stream's iterator needs to survive a cancelled transaction."""
+    with dynamodb_undo(), streams():
+        yield
+
+
+def waits() -> AbstractContextManager[None]:
+    """Waits on real time."""
+    return states_waits(LocalClock())
+
+
+@contextmanager
+def stops() -> Iterator[None]:
+    """Stops that reach waits on the same clock."""
+    clock = LocalClock()
+    with states_waits(clock), states_stops(clock):
+        yield
+
+
+CLOSED: tuple[tuple[Gap, Patch], ...] = (
+    (gaps.several_threads_win_one_transaction, dynamodb_lock),
+    (gaps.a_cancelled_transaction_swaps_the_table, dynamodb_undo),
+    (gaps.a_failed_update_leaves_keys_behind, dynamodb_undo),
+    (gaps.a_request_token_is_ignored, dynamodb_tokens),
+    (gaps.a_transaction_may_exceed_4_mb, dynamodb_transaction_limits),
+    (gaps.a_batch_may_exceed_25_items, dynamodb_transaction_limits),
+    (gaps.an_unchanged_item_gets_a_record, streams),
+    (gaps.a_creating_update_gets_two_records, streams),
+    (gaps.an_iterator_dies_with_a_cancelled_transaction, undone_streams),
+    (gaps.a_query_sorts_the_whole_table, dynamodb_query),
+    (gaps.a_timed_out_batch_comes_back_in_another_order, queues),
+    (gaps.a_deleted_message_is_not_deduplicated, queues),
+    (gaps.deduplication_ignores_groups, queues),
+    (gaps.a_long_poll_on_a_blocked_group_spins, queues),
+    (gaps.sequence_numbers_do_not_grow, queues),
+    (gaps.a_lambda_invocation_only_echoes, answered),
+    (gaps.jsonata_has_no_evaluator, states_jsonata),
+    (gaps.bound_quotes_break_expressions, states_jsonata),
+    (gaps.cloudformation_creates_machines_that_do_not_run, states_from_cloudformation),
+    (gaps.a_bad_execution_name_is_accepted, states_names),
+    (gaps.unnamed_executions_collide, states_names),
+    (gaps.a_timestamp_is_read_as_local_time, waits),
+    (gaps.a_stop_loses_its_cause, stops),
+    (gaps.instances_are_kept_for_ever, untracked_instances),
+)
+
+
+def name_of(value: object) -> str:
+    """A readable test id."""
+    return getattr(value, "__name__", "")
+
+
+@pytest.fixture(scope="module")
+def upstream() -> dict[str, bool]:
+    """Which gaps plain moto has, tried in a fresh interpreter."""
+    tried = subprocess.run(
+        [sys.executable, str(Path(gaps.__file__))], capture_output=True, text=True, check=True
+    )
+    answers: dict[str, bool] = json.loads(tried.stdout)
+    return answers
+
+
+@pytest.mark.parametrize(("gap", "patch"), CLOSED, ids=name_of)
+def test_a_patch_closes_its_gap(gap: Gap, patch: Patch) -> None:
+    with gaps.plain_cloud(), patch():
+        found = gap()
+
+    assert not found
+
+
+@pytest.mark.parametrize("gap", gaps.GAPS, ids=name_of)
+def test_moto_still_has_the_gap(gap: Gap, upstream: dict[str, bool]) -> None:
+    assert upstream[gap.__name__], f"moto closed the gap {gap.__name__}: its patch can go"
+
+
+def test_a_request_token_with_another_request_is_refused() -> None:
+    with gaps.plain_cloud(), dynamodb_tokens():
+        dynamodb = gaps.a_table()
+        token = "token-of-two-requests"
+        dynamodb.transact_write_items(TransactItems=[gaps.put("a")], ClientRequestToken=token)
+
+        with pytest.raises(ClientError) as refused:
+            dynamodb.transact_write_items(TransactItems=[gaps.put("b")], ClientRequestToken=token)
+
+    assert refused.value.response["Error"]["Code"] == "IdempotentParameterMismatchException"
+
+
+def test_a_cancelled_transaction_restores_every_item_and_names_the_reasons() -> None:
+    with gaps.plain_cloud(), patched_dynamodb():
+        dynamodb = gaps.a_table(stream=True)
+        before = gaps.item("a", n={"N": "1"})
+        dynamodb.put_item(TableName="t", Item=before)
+        update = {
+            "TableName": "t",
+            "Key": gaps.item("a"),
+            "UpdateExpression": "SET n = :n",
+            "ExpressionAttributeValues": {":n": {"N": "2"}},
+        }
+        failing = {
+            "ConditionExpression": "attribute_not_exists(pk)",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        dynamodb.put_item(TableName="t", Item=gaps.item("there"))
+
+        with pytest.raises(ClientError) as cancelled:
+            dynamodb.transact_write_items(
+                TransactItems=[{"Update": update}, gaps.put("new"), gaps.put("there", **failing)]
+            )
+
+        items = dynamodb.scan(TableName="t")["Items"]
+    reasons = cancelled.value.response["CancellationReasons"]  # type: ignore[typeddict-item]
+    assert items == [before, gaps.item("there")]
+    assert [each["Code"] for each in reasons] == ["None", "None", "ConditionalCheckFailed"]
+    assert reasons[2]["Item"] == gaps.item("there")
+
+
+def test_queries_answer_as_before_with_ranges_pages_order_and_indexes() -> None:
+    def answers() -> list[Any]:
+        dynamodb = gaps.a_table()
+        for number in range(12):
+            dynamodb.put_item(TableName="t", Item=gaps.item(f"LOG#{number:02d}"))
+            dynamodb.put_item(TableName="t", Item={"pk": {"S": f"q{number}"}, "sk": {"S": "x"}})
+        asked: list[Any] = []
+        for condition, extra in (
+            ("pk = :p", {}),
+            ("pk = :p AND begins_with(sk, :s)", {":s": {"S": "LOG#0"}}),
+            ("pk = :p AND sk BETWEEN :a AND :b", {":a": {"S": "LOG#03"}, ":b": {"S": "LOG#08"}}),
+            ("pk = :p AND sk > :a", {":a": {"S": "LOG#09"}}),
+        ):
+            for forward in (True, False):
+                pages = dynamodb.get_paginator("query").paginate(
+                    TableName="t",
+                    KeyConditionExpression=condition,
+                    ExpressionAttributeValues={":p": {"S": "p"}, **extra},
+                    ScanIndexForward=forward,
+                    PaginationConfig={"PageSize": 5},
+                )
+                asked.append([each["sk"]["S"] for page in pages for each in page["Items"]])
+        return asked
+
+    with gaps.plain_cloud():
+        plain = answers()
+    with gaps.plain_cloud(), dynamodb_query(), dynamodb_observed():
+        patched = answers()
+
+    assert patched == plain
+
+
+def test_what_a_request_wrote_and_read_is_observed() -> None:
+    with gaps.plain_cloud(), dynamodb_observed():
+        dynamodb = gaps.a_table()
+        take_observed()
+        dynamodb.put_item(TableName="t", Item=gaps.item("a", body={"S": "x" * 100}))
+        dynamodb.query(
+            TableName="t",
+            KeyConditionExpression="pk = :p",
+            ExpressionAttributeValues={":p": {"S": "p"}},
+            ProjectionExpression="sk",
+        )
+        writes, read_bytes = take_observed()
+
+    size = len("pk" + "p" + "sk" + "a" + "body") + 100
+    assert [(each.old_bytes, each.new_bytes) for each in writes] == [(None, size)]
+    assert read_bytes == size
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("1 + 2", 3),
+        ("$exists(missing)", False),
+        ('$parse("[1, 2]")', [1, 2]),
+        ("$range(0, 6, 3)", [0, 3, 6]),
+        ("$partition([1, 2, 3], 2)", [[1, 2], [3]]),
+        ("$hash('a', 'SHA-256')[0]", evaluate("$hash('a', 'SHA-256')")),
+        (
+            "{'list': [1, 2, null], 'text': 'he said \"no\"'}",
+            {"list": [1, 2, None], "text": 'he said "no"'},
+        ),
+        ("$merge([{'a': 1}, {'b': 2}])", {"a": 1, "b": 2}),
+    ],
+)
+def test_jsonata_gives_plain_json(expression: str, value: Any) -> None:
+    assert evaluate(expression) == value
+
+
+def test_a_failing_expression_fails_the_execution() -> None:
+    state = {"Type": "Pass", "Output": "{% $error('no') %}", "End": True}
+    with gaps.plain_cloud(), states_jsonata():
+        described = gaps.run_machine({"States": {"S": state}})
+
+    assert described["status"] == "FAILED"
+
+
+def test_threads_that_start_one_name_start_one_execution() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with gaps.plain_cloud(), states_names(), stops():
+        arn = gaps.run_machine(gaps.FOREVER, within_s=0.1)["stateMachineArn"]
+        states = boto3.client("stepfunctions", region_name=gaps.REGION)
+        named = {"stateMachineArn": arn, "name": "once", "input": '{"n": 1}'}
+        with ThreadPoolExecutor(8) as pool:
+            started = list(pool.map(lambda _: states.start_execution(**named), range(8)))
+        executions = states.list_executions(stateMachineArn=arn)["executions"]
+
+        for each in executions:
+            states.stop_execution(executionArn=each["executionArn"])
+
+    assert len({each["executionArn"] for each in started}) == 1
+    assert sorted(each["name"] for each in executions) == ["e", "once"]
+
+
+def test_time_that_is_skipped_ends_a_wait() -> None:
+    clock = LocalClock()
+    with gaps.plain_cloud(), states_waits(clock):
+        running = gaps.run_machine(gaps.FOREVER, within_s=0.1)
+        clock.skip(61)
+        states = boto3.client("stepfunctions", region_name=gaps.REGION)
+        ended = gaps.until(
+            lambda: states.describe_execution(executionArn=running["executionArn"])["status"],
+            lambda status: status != "RUNNING",
+        )
+
+    assert (running["status"], ended) == ("RUNNING", "SUCCEEDED")
+
+
+def test_two_consumers_never_receive_one_message() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with gaps.plain_cloud(), queues():
+        sqs, url = gaps.a_queue(DeduplicationScope="messageGroup")
+        for number in range(40):
+            gaps.send(sqs, url, str(number), group=str(number))
+
+        with ThreadPoolExecutor(8) as pool:
+            batches = list(pool.map(lambda _: gaps.receive(sqs, url), range(16)))
+
+    bodies = [each["Body"] for batch in batches for each in batch]
+    assert sorted(bodies, key=int) == [str(number) for number in range(40)]
+
+
+def test_a_message_that_is_sent_ends_a_long_poll_at_once() -> None:
+    import threading
+    import time
+
+    with gaps.plain_cloud(), queues():
+        sqs, url = gaps.a_queue()
+        threading.Timer(0.2, gaps.send, (sqs, url, "late")).start()
+        started = time.monotonic()
+        bodies = [each["Body"] for each in gaps.receive(sqs, url, WaitTimeSeconds=5)]
+        took_s = time.monotonic() - started
+
+    assert bodies == ["late"]
+    assert took_s < 1
+
+
+def test_patches_leave_moto_as_it_was() -> None:
+    from moto.dynamodb.models import DynamoDBBackend
+    from moto.sqs.models import SQSBackend
+
+    before = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)
+    with queues(), patched_dynamodb():
+        inside = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)
+
+    after = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)
+    assert before == after
+    assert before != inside
