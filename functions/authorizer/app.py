@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @logger.inject_lambda_context(clear_state=True)
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Return an IAM policy for the connection; browsers, which send no headers, may use `?api_key=`."""
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     key = (event.get("queryStringParameters") or {}).get("api_key")

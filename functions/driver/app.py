@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from everturn.drive.advance import Invocation
 from everturn.drive.lease import held
+from everturn.drive.tools import Invocation
 from everturn.errors import ConflictError, TransientError
 from everturn.observability import logger, metrics
 from everturn.protocol.wake import WAKE
 from everturn.settings import settings
 from everturn.wiring import advance_session, extend_visibility
+
+RETRY_S = 2
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -27,10 +30,10 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, A
             _advance(record, context)
         except (ConflictError, TransientError) as error:  # the queue tries again
             logger.warning("wake-up will be redelivered", reason=type(error).__name__)
-            failures.append({"itemIdentifier": record["messageId"]})
+            failures.append(retried_soon(record))
         except Exception:
             logger.exception("wake-up failed")  # the queue tries again, then gives it to recovery
-            failures.append({"itemIdentifier": record["messageId"]})
+            failures.append(retried_soon(record))
     return {"batchItemFailures": failures}
 
 
@@ -43,6 +46,15 @@ def _advance(record: dict[str, Any], context: LambdaContext) -> None:
     )
     with (
         logger.append_context_keys(session_id=wake.session, step=wake.step),
-        held(partial(extend_visibility, record["receiptHandle"]), settings().lease_seconds) as lease,
+        held(
+            partial(extend_visibility, record["receiptHandle"]), settings().lease_seconds
+        ) as lease,
     ):
         advance_session()(wake, lease, invocation)
+
+
+def retried_soon(record: dict[str, Any]) -> dict[str, str]:
+    """Return the failure of a record, and have it delivered again before the lease is over."""
+    with suppress(OSError):
+        extend_visibility(record["receiptHandle"], RETRY_S)
+    return {"itemIdentifier": record["messageId"]}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @logger.inject_lambda_context(clear_state=True)
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Fan out each new log item, in order; the first that fails, and all after it, come again."""
     for record in event["Records"]:
         image = record["dynamodb"].get("NewImage")

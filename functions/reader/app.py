@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 @logger.inject_lambda_context(clear_state=True)
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Answer an API Gateway event (HTTP API, payload 2.0)."""
     return events_api()(event)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @logger.inject_lambda_context(clear_state=True)
 @metrics.log_metrics
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Give up the wake-ups of a queue event; sweep on any other."""
     if "Records" not in event:
         woken = recover().sweep()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @logger.inject_lambda_context(clear_state=True)
 @metrics.log_metrics
-def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Handle an API Gateway event of one of the three routes."""
     about = event["requestContext"]
     connection_id = about["connectionId"]

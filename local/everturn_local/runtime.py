@@ -20,7 +20,7 @@ from everturn_local.deliveries import Deliveries
 from everturn_local.faults import Faults
 from everturn_local.function_process import ProcessSandbox, child_environment
 from everturn_local.functions import Functions, Sandbox
-from everturn_local.gateway_http import HttpGateway
+from everturn_local.gateway_http import INTEGRATION_TIMEOUT_S, HttpGateway
 from everturn_local.gateway_websocket import WebSocketGateway
 from everturn_local.handlers import InProcessSandbox, forget_modules
 from everturn_local.intrinsics import TemplateError
@@ -65,6 +65,8 @@ class LocalRuntime:
     """0 takes a free port."""
     aws_port: int = 0
     """0 takes a free port."""
+    integration_timeout_s: float = INTEGRATION_TIMEOUT_S
+    """How long the HTTP API waits for a function."""
     classify: Classifier = default_category
     """How the meter sorts requests."""
 
@@ -206,7 +208,9 @@ class LocalRuntime:
         return ProcessSandbox(spec.name, spec.code, child)
 
     def _serve(self, stack: ExitStack, topology: Topology, bound: Any) -> None:
-        http = HttpGateway(topology, self.functions)
+        http = HttpGateway(
+            topology, self.functions, integration_timeout_s=self.integration_timeout_s
+        )
         if topology.websocket is None:
             server = GatewayServer(bound, http.routes(), None)
         else:

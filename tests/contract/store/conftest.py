@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 import pytest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "bodies"
-REGION = "eu-central-1"
+REGION: Final = "eu-central-1"
 _TABLES = (f"table-{n}" for n in itertools.count())
 
 
@@ -78,7 +78,8 @@ class Aws:
     def store(self, dynamodb: Any = None) -> DynamoSessionStore:
         """Return a store of its own process: nothing is cached in it."""
         blobs = S3Blobs(self._as_s3(), BUCKET)
-        return DynamoSessionStore(self.table, dynamodb or self.dynamodb, blobs, self.time.pace())
+        client: Any = dynamodb or self.dynamodb
+        return DynamoSessionStore(self.table, client, blobs, self.time.pace())
 
     def directory(self) -> DynamoDirectory:
         return DynamoDirectory(self.table, self._as_dynamodb(), S3Blobs(self._as_s3(), BUCKET))

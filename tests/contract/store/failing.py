@@ -14,17 +14,21 @@ Trouble = Callable[[Callable[[], Any]], Any]
 
 @dataclass(slots=True)
 class Failing:
-    """Passes requests on; those of a method named in `troubles` go through its troubles, in order."""
+    """Passes requests on; those of a method in `troubles` go through its troubles, in order."""
 
     client: Any
     troubles: dict[str, list[Trouble]] = field(default_factory=dict)
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    page_items: int | None = None
+    """Queries answer at most so many items."""
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.client, name)
 
         def call(**request: Any) -> Any:
             self.requests.append((name, request))
+            if name == "query" and self.page_items:
+                request["Limit"] = min(self.page_items, request.get("Limit", self.page_items))
             waiting = self.troubles.get(name, [])
             if waiting:
                 return waiting.pop(0)(lambda: method(**request))

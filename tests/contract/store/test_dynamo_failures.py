@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from contract.store.failing import (
     refuses,
     then_loses_the_answer,
 )
-from contract.store.samples import commit, created, id_of, message
+from contract.store.samples import commit, created, id_of, message, tool_call
 from everturn.errors import (
     IdsTaken,
     NewerFormat,
@@ -23,7 +24,11 @@ from everturn.errors import (
     StoreUnavailable,
     VersionConflict,
 )
-from everturn.ports import NodePlace, Owner, SessionKey
+from everturn.ports import Delta, NodePlace, Owner, SessionKey
+from everturn.session.events.decisions import DecisionQueued
+from everturn.session.events.messages import StateUpdated
+from everturn.session.events.shape import Anchor
+from everturn.session.events.stored import Event
 from everturn.store.dynamo import DynamoSessionStore
 
 CONFLICT = ("TransactionCanceledException", "None", "TransactionConflict")
@@ -224,7 +229,7 @@ def test_a_newer_format_is_not_touched(aws: Aws, key: SessionKey, sk: str) -> No
     )
     before = aws.items()
 
-    reads = {
+    reads: dict[str, Callable[[], object]] = {
         "HEAD": lambda: store.append(commit(key, old, [message("x")], "late")),
         "LOG#000000000002": lambda: store.log(key, 1),
         "WATCH": lambda: store.head_and_watch(key),
@@ -338,3 +343,87 @@ def test_an_object_that_was_tampered_with_is_a_defect(aws: Aws, key: SessionKey)
 
     with pytest.raises(StoreRefused):
         store.materialise(key, store.log(key, 1))
+
+
+def test_surplus_is_written_once_though_its_commit_is_tried_again(
+    aws: Aws, key: SessionKey
+) -> None:
+    store, client = failing(aws, transact_write_items=[lambda request: request()])
+    client.troubles["transact_write_items"].append(refuses(*CONFLICT))
+
+    store.append(commit(key, None, [created(key.session), *surplus_messages()]))
+
+    names = [name for name, _ in client.requests]
+    assert names == ["put_item", *["transact_write_items"] * 3]
+
+
+def test_a_commit_that_is_found_though_only_its_log_item_was_in_the_way(
+    aws: Aws, key: SessionKey
+) -> None:
+    written = commit(key, None, [created(key.session)])
+    answer = refuses("TransactionCanceledException", "None", "ConditionalCheckFailed")
+    store, client = failing(aws, transact_write_items=[loses_the_answer, answer])
+    client.troubles["get_item"] = [never_arrives]
+
+    assert store.append(written) == aws.store().head(key)
+
+
+def test_a_commit_of_too_many_versions_is_a_defect(aws: Aws, key: SessionKey) -> None:
+    places = [StateUpdated(state=n, anchor=Anchor(branch=0, depth=n)) for n in range(99)]
+
+    with pytest.raises(StoreRefused):
+        aws.store().append(commit(key, None, [created(key.session), *places]))
+
+    assert aws.items() == []
+
+
+def in_sections(key: SessionKey) -> list[Event]:
+    """Return the events of a session whose head has two sections."""
+    return [
+        created(key.session),
+        *(tool_call(f"c{n}") for n in range(256)),
+        *(DecisionQueued(id=id_of(f"d{n}"), trigger_type="tool.finished") for n in range(256)),
+    ]
+
+
+def test_a_head_whose_sections_changed_meanwhile_is_read_again(aws: Aws, key: SessionKey) -> None:
+    before = aws.store().append(commit(key, None, in_sections(key)))
+    store, client = failing(aws)
+    client.troubles["query"] = [
+        first(lambda: aws.store().append(commit(key, before, [message("m")])))
+    ]
+
+    head = store.head(key)
+
+    assert head == aws.store().head(key)
+    assert [name for name, _ in client.requests] == ["get_item", "query"] * 2
+
+
+def test_a_head_that_is_never_whole_is_unavailable(aws: Aws, key: SessionKey) -> None:
+    aws.store().append(commit(key, None, in_sections(key)))
+    store, client = failing(aws)
+    client.troubles["query"] = [lambda request: {**request(), "Items": []}] * 5
+
+    with pytest.raises(StoreUnavailable):
+        store.head(key)
+
+
+def test_answers_in_pages_are_read_to_their_end(aws: Aws, key: SessionKey) -> None:
+    head = aws.store().append(commit(key, None, in_sections(key)))
+    for n in range(4):
+        head = aws.store().append(commit(key, head, [message(f"m{n}")]))
+        aws.store().put_delta(key, Delta(13, n + 1, "call", 1, "turn", {}), 1)
+    store, client = failing(aws)
+    client.page_items = 1
+
+    assert store.head(key) == head
+    assert [one.last_seq for one in store.log(key, 1)] == [513, 514, 515, 516, 517]
+    assert [one.last_seq for one in store.page(key, 513, 3)] == [514, 515, 516]
+    assert [one.n for one in store.deltas(key, 13, 0, 3)] == [1, 2, 3]
+
+
+def test_a_failed_update_of_the_watch_item_is_told(aws: Aws, key: SessionKey) -> None:
+    store, _ = failing(aws, update_item=[refuses("ThrottlingException")])
+
+    with pytest.raises(StoreUnavailable):
+        store.reader_until(key, 5)

@@ -7,6 +7,7 @@ import pytest
 from contract.store.conftest import Aws
 from contract.store.samples import NOON_MS, commit, created, id_of, message, plain_turn, tool_call
 from everturn.ports import Delta, Head, Owner, SessionKey, Watcher
+from everturn.session.events.stored import Event
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.store.attributes import size_bytes
@@ -92,7 +93,7 @@ def test_a_plain_turn_costs_two_units_an_item(aws: Aws, key: SessionKey) -> None
 
     sizes = {item["sk"]["S"]: size_bytes(item) for item in aws.items()}
     sizes["HEAD in the turn"] = open_head
-    print(sizes)  # noqa: T201  # figures for docs/storage.md
+    print(sizes)
     assert max(sizes.values()) <= 1_024
     assert len(sizes) == 8
 
@@ -126,7 +127,7 @@ def test_256_open_calls_leave_a_small_head(aws: Aws, key: SessionKey) -> None:
         for item in aws.items()
         if item["sk"]["S"].startswith(("HEAD", "LOG"))
     }
-    print(sizes)  # noqa: T201  # figures for docs/storage.md
+    print(sizes)
     assert sizes["HEAD"] <= 4_096
     assert sizes["HEAD#calls#0"] <= 64 * 1_024
     aws.dynamodb.taken()
@@ -136,7 +137,8 @@ def test_256_open_calls_leave_a_small_head(aws: Aws, key: SessionKey) -> None:
 
 def test_a_large_body_is_one_object_however_often_it_is_told(aws: Aws, key: SessionKey) -> None:
     text = "x" * 100_000
-    events = [created(key.session), message("a", content=text), message("b", content=text)]
+    events: list[Event] = [created(key.session)]
+    events += [message("a", content=text), message("b", content=text)]
     same = message("c").model_copy(update={"message": {"content": text}})
     again = message("d").model_copy(update={"message": {"content": text}})
     store = aws.store()

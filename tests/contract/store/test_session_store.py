@@ -29,6 +29,7 @@ from everturn.ports import (
 )
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.sessions import TurnStarted
+from everturn.session.events.stored import Event
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.session.state import Session
@@ -49,7 +50,7 @@ def test_what_was_never_written_is_not_there(store: SessionStore, key: SessionKe
 
 
 def test_a_session_is_created_with_its_first_commit(store: SessionStore, key: SessionKey) -> None:
-    events = [created(key.session), TurnStarted(turn_id="t")]
+    events: list[Event] = [created(key.session), TurnStarted(turn_id="t")]
 
     head = store.append(commit(key, None, events, due_epoch_s=5_000))
 
@@ -222,7 +223,7 @@ def test_a_commit_that_does_not_add_up_is_refused(store: SessionStore, key: Sess
 
 
 def test_ids_are_used_once(store: SessionStore, key: SessionKey) -> None:
-    events = [created(key.session), message("m"), tool_call("c"), message("free")]
+    events: list[Event] = [created(key.session), message("m"), tool_call("c")]
     head = store.append(commit(key, None, events))
 
     with pytest.raises(IdsTaken) as caught:
@@ -310,7 +311,7 @@ def test_a_large_input_comes_back_whole(store: SessionStore, key: SessionKey) ->
 def test_many_middling_bodies_come_back_whole(store: SessionStore, key: SessionKey) -> None:
     noise = "".join(id_of(str(n)) for n in range(200))  # 7,200 bytes that hardly compress
     calls = [tool_call(f"c{n}", noise[n:] + noise[:n]) for n in range(90)]
-    events = [created(key.session), *calls]
+    events: list[Event] = [created(key.session), *calls]
     store.append(commit(key, None, events))
 
     logged = store.materialise(key, store.log(key, 1))

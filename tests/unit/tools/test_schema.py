@@ -227,7 +227,11 @@ def test_importing_the_checks_does_not_import_the_library() -> None:
     path = ":".join(sys.path)
 
     ran = subprocess.run(  # noqa: S603  our own interpreter
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={"PYTHONPATH": path},
     )
 
     assert ran.stdout == "False\n"

@@ -11,8 +11,8 @@ import pytest
 from everturn.protocol.decision import DecisionResponse
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_SSE_FRAME_BYTES
 from everturn.workers.answer import (
-    AnswerHead,
     Answered,
+    AnswerHead,
     Deferred,
     DeliveryFailed,
     WorkerAnswer,

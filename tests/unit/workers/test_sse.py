@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def test_any_split_of_the_bytes_parses_alike(
 ) -> None:
     stream = "".join(line + ending for line in lines).encode()
     at = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    pieces = [stream[start:end] for start, end in zip(at, at[1:], strict=False)]
+    pieces = [stream[start:end] for start, end in pairwise(at)]
 
     frames = parsed(pieces)
 

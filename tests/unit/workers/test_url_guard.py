@@ -138,7 +138,7 @@ def test_no_deployment_calls_the_metadata_service_or_a_disguised_address(url: st
         ("172.31.255.255", False, True),
         ("192.168.1.1", False, True),
         ("fd12::1", False, True),
-        ("0.0.0.0", False, False),
+        ("0.0.0.0", False, False),  # noqa: S104  an address among others
         ("169.254.170.2", False, False),
         ("192.0.2.1", False, False),
         ("198.18.0.1", False, False),

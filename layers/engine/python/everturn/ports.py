@@ -223,7 +223,9 @@ class SessionStore(Protocol):
         """Keep a frame for an hour; best effort of the caller, errors as everywhere."""
         ...
 
-    def deltas(self, key: SessionKey, dispatch_seq: int, after_n: int, limit: int) -> tuple[Delta, ...]:
+    def deltas(
+        self, key: SessionKey, dispatch_seq: int, after_n: int, limit: int
+    ) -> tuple[Delta, ...]:
         """Return frames after position `(dispatch_seq, after_n)`, of this and later dispatches, in order."""
         ...
 
@@ -266,7 +268,9 @@ class Wake(Protocol):
         """Enqueue a wake-up; the same `dedup` within five minutes is one message. Raises `TransientError`."""
         ...
 
-    def at(self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str) -> None:
+    def at(
+        self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str
+    ) -> None:
         """Have one sent at `due_ms`; asking twice is one timer. Raises `TransientError`."""
         ...
 

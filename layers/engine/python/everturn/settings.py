@@ -25,6 +25,9 @@ class Settings(BaseModel):
     lease_seconds: int = Field(default=120, ge=1, le=900)
     worker_networks: Literal["public", "any"] = "public"
     demo_provider: Literal["on", "off"] = "on"
+    delivery_attempts: int = Field(default=10, ge=1, le=100)
+    """Deliveries of one decision to a worker. Source: decision-protocol D-4."""
+
     runnable_seconds: int = Field(default=1200, ge=1)
     """How long a runnable session may go without a commit before `recovery` wakes it."""
 

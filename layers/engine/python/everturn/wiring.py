@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Mapping
 from functools import lru_cache
@@ -21,10 +20,9 @@ from everturn.llm.registry import ModelRegistry, Served
 from everturn.ports import AgentRecord, Logged, SessionKey
 from everturn.settings import needed, settings
 from everturn.store.blobs import S3Blobs
-from everturn.store.codec import from_log_item
 from everturn.store.directory import DynamoDirectory
 from everturn.store.dynamo import DynamoSessionStore
-from everturn.store.keys import session_of
+from everturn.store.stream import from_image
 from everturn.store.wake import SqsWake
 from everturn.surfaces.callers import Callers
 
@@ -244,7 +242,9 @@ def sockets() -> Sockets:
 @lru_cache(maxsize=1)
 def advance_session() -> AdvanceSession:
     """Return the driver's use case."""
-    from everturn.drive.advance import AdvanceSession, Tools  # noqa: PLC0415  # not every function's
+    from everturn.drive.advance import AdvanceSession  # noqa: PLC0415  # not every function's
+    from everturn.drive.tools import Tools  # noqa: PLC0415  # not every function's
+    from everturn.session.commands import Deliveries  # noqa: PLC0415  # not every function's
     from everturn.workers.deliver import WebhookDecider  # noqa: PLC0415  # not every function's
     from everturn.workers.secret_places import SecretPlaces  # noqa: PLC0415  # not every function's
 
@@ -262,6 +262,7 @@ def advance_session() -> AdvanceSession:
             new_lanes=new_lanes,
             attempts=attempts,
             runnable_s=settings().runnable_seconds,
+            deliveries=Deliveries(max_attempts=settings().delivery_attempts),
         )
     )
 
@@ -283,7 +284,9 @@ def recover() -> Recover:
 
 
 def extend_visibility(receipt_handle: str, seconds: int) -> None:
-    """Keep a queue message invisible for so long. Raises `PermissionError` if refused, `OSError` without answer."""
+    """Keep a queue message invisible for so long. Raises `PermissionError` where that is
+    refused, another `OSError` where there was no answer.
+    """
     try:
         queue().change_message_visibility(
             QueueUrl=needed("queue_url"), ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
@@ -297,10 +300,6 @@ def extend_visibility(receipt_handle: str, seconds: int) -> None:
         raise OSError("the queue did not answer") from error
 
 
-def logged_commit(image: dict[str, Any]) -> tuple[SessionKey, Logged]:
-    """Return the session and the commit of a log item as the table's stream brings it: bytes as base64."""
-    item = {
-        name: {"B": base64.b64decode(value["B"])} if "B" in value else value
-        for name, value in image.items()
-    }
-    return session_of(image["pk"]["S"]), from_log_item(item, blobs().get)
+def logged_commit(image: Mapping[str, Any]) -> tuple[SessionKey, Logged]:
+    """Return the session and the commit of a log item as the table's stream brings it."""
+    return from_image(image, blobs().get)

@@ -65,7 +65,9 @@ class Agents:
         definition = read_agent(body)
         size_bytes = len(canonical(body))
         if size_bytes > MAX_AGENT_BYTES:
-            raise TooLarge("The definition is too large.", limit_bytes=MAX_AGENT_BYTES, size_bytes=size_bytes)
+            raise TooLarge(
+                "The definition is too large.", limit_bytes=MAX_AGENT_BYTES, size_bytes=size_bytes
+            )
         _check_supported(definition)
         self._check_worker(definition)
         for position, tool in enumerate(definition.tools or ()):
@@ -138,7 +140,9 @@ def _check_supported(definition: AgentDefinition) -> None:
         if tool.handler == "client":
             raise NotYetSupported(f"/tools/{position}/handler: client tools are not supported yet.")
         if tool.approval == "always":
-            raise NotYetSupported(f"/tools/{position}/approval: is not supported yet; leave it out.")
+            raise NotYetSupported(
+                f"/tools/{position}/approval: is not supported yet; leave it out."
+            )
 
 
 def _compile(schema: Any, at: str) -> None:

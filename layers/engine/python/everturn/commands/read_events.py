@@ -60,7 +60,11 @@ class ReadEvents:
     """The use case behind `GET /v1/sessions/{id}/events`."""
 
     def __init__(
-        self, store: SessionStore, clock: Clock, sleep: Callable[[float], None], wait_s: float = WAIT_S
+        self,
+        store: SessionStore,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        wait_s: float = WAIT_S,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -82,9 +86,7 @@ class ReadEvents:
         end = _end(head, turn)
         return Page(events, last, last < end)
 
-    def stream(
-        self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None
-    ) -> Streamed:
+    def stream(self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None) -> Streamed:
         """Return what lies after `cursor`, or wait for it. Raises `UnknownSession`, `UnknownTurn`."""
         until_ms = self._clock.now_ms() + round(self._wait_s * 1000)
         told = False
@@ -162,7 +164,7 @@ class ReadEvents:
                     if turn is not None and envelope.get("turn_id") != turn.turn_id:
                         continue
                     size_bytes += len(compact(envelope).encode())
-                    if found and size_bytes > PAGE_BYTES or len(found) >= limit:
+                    if (found and size_bytes > PAGE_BYTES) or len(found) >= limit:
                         return found
                     found.append(envelope)
             after_seq = commits[-1].last_seq
@@ -189,4 +191,3 @@ def sse(streamed: Streamed) -> str:
         data = compact(frame.data)
         lines.append(f"id: {frame.cursor}\nevent: {frame.event}\ndata: {data}\n\n")
     return "".join(lines) or ": nothing new\n\n"
-

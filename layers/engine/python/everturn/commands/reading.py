@@ -58,7 +58,9 @@ class SessionReader:
         """
         record = self._directory.agent(tenant, agent_id)
         if record is None:
-            raise UnknownAgent(f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}.")
+            raise UnknownAgent(
+                f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}."
+            )
         agent = pin(record)
         return Facts(agent, self.route(agent.config))
 
@@ -117,9 +119,7 @@ def pin(record: AgentRecord) -> Pinned:
 def path_of(logged: tuple[Logged, ...], from_seq: int) -> tuple[PathMessage, ...]:
     """Return the messages of commits whose bodies are in their places, from event `from_seq` on."""
     return tuple(
-        PathMessage(
-            number, event.message, event.private.size_bytes, bool(event.private.is_error)
-        )
+        PathMessage(number, event.message, event.private.size_bytes, bool(event.private.is_error))
         for commit in logged
         for number, event in commit.numbered()
         if isinstance(event, MessageNew) and number >= from_seq

@@ -82,7 +82,5 @@ class Subscribe:
         if connection is None:
             return
         for session_id, _ in connection.get("sessions", []):
-            self._store.remove_watcher(
-                SessionKey(connection["tenant"], session_id), connection_id
-            )
+            self._store.remove_watcher(SessionKey(connection["tenant"], session_id), connection_id)
         self._directory.delete_connection(connection_id)

@@ -33,14 +33,10 @@ class Decider(Protocol):
         ...
 
 
-Secrets = Callable[[Mapping[str, Any]], str]
-"""A reference to a signing secret, to the secret."""
-
-
 def deliver(
     decider: Decider,
     record: AgentRecord | None,
-    secrets: Secrets,
+    secrets: Callable[[Mapping[str, Any]], str],
     request: dict[str, Any],
     *,
     timeout_s: float,

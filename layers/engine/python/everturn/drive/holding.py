@@ -175,7 +175,9 @@ class Holding:
             )
         )
         self._epoch = epoch
-        logged = self._store.materialise(self.key, (_as_logged(loaded.head, head, decided, stamp.now_ms, epoch),))
+        logged = self._store.materialise(
+            self.key, (_as_logged(loaded.head, head, decided, stamp.now_ms, epoch),)
+        )
         path = tuple(n for n in decided.path if n.seq >= decided.session.window.from_seq)
         facts = replace(loaded.facts, path=path)
         self._take(Loaded(head, (*loaded.logged, *logged), facts))

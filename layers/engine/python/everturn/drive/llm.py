@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from everturn.drive.holding import MakeCommand
@@ -18,7 +18,7 @@ from everturn.ports import Logged
 from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
 from everturn.protocol.wire import to_json
-from everturn.session.commands import ModelAnswered, ModelFailure, SettleModelCall
+from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, PathMessage
@@ -67,55 +67,67 @@ def within(path: tuple[PathMessage, ...], from_seq: int, to_seq: int) -> list[Pa
     return [node for node in path if from_seq <= node.seq <= to_seq]
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of a model call, and how it hears that it should stop."""
+
+    effect: CallModel
+    expired: Callable[[], bool]
+    """Its time is up."""
+
+    revoked: Callable[[], bool]
+    """Nobody wants its answer any more."""
+
+    on_delta: Callable[[StreamDelta], None]
+
+
 def run_model_call(
     models: ModelRegistry,
     selector: str,
     request: BuiltRequest,
-    effect: CallModel,
-    *,
-    expired: Callable[[], bool],
-    revoked: Callable[[], bool],
-    on_delta: Callable[[StreamDelta], None],
+    attempt: Attempt,
+    deliveries: Deliveries,
 ) -> MakeCommand | None:
-    """Call the model and stream; return the command that settles the attempt, `None` if it was revoked.
-
-    `expired` tells that the attempt's time is up, `revoked` that nobody wants its answer any more.
-    """
+    """Call the model and stream; return what settles the attempt, `None` if it was revoked."""
+    effect = attempt.effect
     assembler = Assembler()
+    outcome: ModelAnswered | ModelFailure
     try:
         prepared = models.prepare(selector)
         chunks = prepared.model.stream(
             LlmRequest.model_validate(request.body),
             attempt=effect.attempt,
-            cancelled=lambda: revoked() or expired(),
+            cancelled=lambda: attempt.revoked() or attempt.expired(),
             failed_tool_calls=request.failed,
         )
         for chunk in chunks:
-            if revoked():
+            if attempt.revoked():
                 return None
             assembler.feed(chunk)
             delta = to_stream_delta(chunk)
             if delta is not None:
-                on_delta(delta)
-        outcome: ModelAnswered | ModelFailure = _answered(assembler.answer(), prepared)
+                attempt.on_delta(delta)
+        outcome = _answered(assembler.answer(), prepared)
     except ModelAborted:
         outcome = _lapsed(effect.attempt)
     except UnknownProvider as error:
         outcome = ModelFailure(error.message, "provider_error", retryable=False)
     except ModelFailed as error:
         outcome = _failure(error, assembler.usage)
-    if revoked():
+    if attempt.revoked():
         return None
-    if expired():
+    if attempt.expired():
         outcome = _lapsed(effect.attempt)
     return lambda stamp, facts: SettleModelCall(
-        stamp, facts, effect.call_id, effect.attempt, outcome
+        stamp, facts, effect.call_id, effect.attempt, outcome, deliveries
     )
 
 
 def _lapsed(attempt: int) -> ModelFailure:
     """Source: decision-protocol R-5."""
-    return ModelFailure(f"attempt {attempt} passed its deadline", "deadline_exceeded", retryable=True)
+    return ModelFailure(
+        f"attempt {attempt} passed its deadline", "deadline_exceeded", retryable=True
+    )
 
 
 def _answered(answer: Answer, prepared: Prepared) -> ModelAnswered:

@@ -76,7 +76,9 @@ class Stream:
             cursor = self._cursor
             self._cursor = Cursor(logged.last_seq, cursor.dispatch_seq, cursor.n)
 
-    def begin(self, dispatch_seq: int, call_id: str, attempt: int, turn_id: str, agent_id: str) -> None:
+    def begin(
+        self, dispatch_seq: int, call_id: str, attempt: int, turn_id: str, agent_id: str
+    ) -> None:
         """A model call's attempt is about to stream."""
         with self._lock:
             self._flush()

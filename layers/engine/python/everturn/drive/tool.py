@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.commands.read_session import as_call
+from everturn.commands.reading import Loaded
 from everturn.drive.holding import MakeCommand
 from everturn.errors import DefectError
 from everturn.ports import Logged
@@ -23,6 +25,7 @@ from everturn.protocol.wire import to_json
 from everturn.session.ask import ToolAsk, tool_request
 from everturn.session.commands import (
     AnswerDelivery,
+    Deliveries,
     FailDelivery,
     LeftOpen,
     ToolAnswered,
@@ -44,12 +47,12 @@ def to_request(
     session: Session,
     decision: Decision,
     call: Call,
-    logged: tuple[Logged, ...],
-    facts: Facts,
+    loaded: Loaded,
     state: Any,
     owner: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the delivery's body. The same decision gives the same body, but for attempt and deadline."""
+    """Return the delivery's body; one decision gives one body, but for attempt and deadline."""
+    logged, facts = loaded.logged, loaded.facts
     asked = _asked(call, logged)
     as_of = _as_of(decision, logged)
     tool = declared(facts, call.name)
@@ -75,7 +78,7 @@ def to_request(
             input=checked,
             proposed=_proposed(facts, call.name, tool, checked),
             as_of=as_of,
-            open_calls=_open_calls(as_of, session, logged),
+            open_calls=_open_calls(as_of, logged),
             path=facts.path,
             agent=facts.agent.config,
             state=state,
@@ -123,15 +126,16 @@ def _asked(call: Call, logged: tuple[Logged, ...]) -> ToolCallRequested:
 def _as_of(decision: Decision, logged: tuple[Logged, ...]) -> AsOf:
     for commit in logged:
         for seq, event in commit.numbered():
-            if seq == decision.dispatched_seq and isinstance(event, DecisionDispatched):
-                if event.private.as_of is not None:
-                    return event.private.as_of
-    raise DefectError(f"decision {decision.id} was not dispatched at event {decision.dispatched_seq}")
+            if seq != decision.dispatched_seq or not isinstance(event, DecisionDispatched):
+                continue
+            if event.private.as_of is not None:
+                return event.private.as_of
+    raise DefectError(
+        f"decision {decision.id} was not dispatched at event {decision.dispatched_seq}"
+    )
 
 
-def _open_calls(
-    as_of: AsOf, session: Session, logged: tuple[Logged, ...]
-) -> list[dict[str, Any]]:
+def _open_calls(as_of: AsOf, logged: tuple[Logged, ...]) -> list[dict[str, Any]]:
     asked = {
         event.id: (seq, event)
         for commit in logged
@@ -155,29 +159,48 @@ def _open_calls(
     return shown
 
 
-def state_of(session: Session, logged: tuple[Logged, ...]) -> StateUpdated | None:
-    """Return the state version that holds, where it is among the commits at hand."""
+def state_of(seq: int, logged: tuple[Logged, ...]) -> StateUpdated | None:
+    """Return the state version at event `seq`, where it is among the commits at hand."""
     for commit in logged:
-        for seq, event in commit.numbered():
-            if seq == session.state_seq and isinstance(event, StateUpdated):
+        for number, event in commit.numbered():
+            if number == seq and isinstance(event, StateUpdated):
                 return event
     return None
 
 
 def to_command(
-    answer: WorkerAnswer, decision: Decision, call: Call, facts: Facts, state: Any
+    answer: WorkerAnswer,
+    decision: Decision,
+    call: Call,
+    facts: Facts,
+    state: Any,
+    deliveries: Deliveries,
 ) -> MakeCommand:
-    """Return the command that a worker's answer means."""
+    """Return the command that a worker's answer means. Source: decision-protocol P-2, O-5, X-4."""
     match answer:
         case Answered(response=response):
-            return _answered(response, decision, call, facts, state)
+            problem = _unsupported(response, call)
+            if problem:
+                refused = DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True)
+                return _failed(refused, decision, deliveries)
+            settled = _settled(response, call, facts, state)
         case Deferred():
-            return _settled(decision, LeftOpen(), None, has_state=False)
+            settled = Settled(LeftOpen())
         case DeliveryFailed():
-            return _failed(answer, decision)
+            return _failed(answer, decision, deliveries)
+    return lambda stamp, now: AnswerDelivery(
+        stamp,
+        now,
+        decision.id,
+        decision.attempt,
+        settled.outcome,
+        settled.state,
+        settled.has_state,
+        deliveries,
+    )
 
 
-def _failed(answer: DeliveryFailed, decision: Decision) -> MakeCommand:
+def _failed(answer: DeliveryFailed, decision: Decision, deliveries: Deliveries) -> MakeCommand:
     return lambda stamp, facts: FailDelivery(
         stamp,
         facts,
@@ -189,40 +212,30 @@ def _failed(answer: DeliveryFailed, decision: Decision) -> MakeCommand:
         started=answer.started,
         invalid=answer.invalid,
         retry_after_s=answer.retry_after_s,
+        deliveries=deliveries,
     )
 
 
-def _answered(
-    response: DecisionResponse, decision: Decision, call: Call, facts: Facts, state: Any
-) -> MakeCommand:
-    """Apply whole or not at all. Source: decision-protocol P-2, O-5, X-4."""
-    problem = _unsupported(response, call)
-    if problem:
-        invalid = DeliveryFailed(problem, UNSUPPORTED, retryable=True, started="unknown", invalid=True)
-        return _failed(invalid, decision)
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an answer does: how the call ends, and a new state where there is one."""
+
+    outcome: ToolAnswered | ToolRefused | LeftOpen
+    state: Any = None
+    has_state: bool = False
+
+
+def _settled(response: DecisionResponse, call: Call, facts: Facts, state: Any) -> Settled:
     outcome: ToolAnswered | ToolRefused | LeftOpen = LeftOpen()
     for action in response.actions or ():
         if isinstance(action, ToolResultAction):
             outcome = _result(action, call, facts)
         elif isinstance(action, ToolErrorAction):
-            outcome = ToolRefused(
-                action.error, bool(action.retryable), action.code, action.detail
-            )
+            outcome = ToolRefused(action.error, bool(action.retryable), action.code, action.detail)
     new_state = _new_state(response.state, state)
-    has_state = new_state is not _SAME
-    return _settled(decision, outcome, new_state if has_state else None, has_state=has_state)
-
-
-def _settled(
-    decision: Decision,
-    outcome: ToolAnswered | ToolRefused | LeftOpen,
-    state: Any,
-    *,
-    has_state: bool,
-) -> MakeCommand:
-    return lambda stamp, facts: AnswerDelivery(
-        stamp, facts, decision.id, decision.attempt, outcome, state, has_state
-    )
+    if new_state is _SAME:
+        return Settled(outcome)
+    return Settled(outcome, new_state, has_state=True)
 
 
 _SAME: Final = object()
@@ -260,7 +273,9 @@ def _unsupported(response: DecisionResponse, call: Call) -> str:
         isinstance(action, ToolResultAction | ToolErrorAction) for action in actions
     ):
         return "an answer to tool.execute takes one tool.result or tool.error"
-    named = {action.id for action in actions if isinstance(action, ToolResultAction | ToolErrorAction)}
+    named = {
+        action.id for action in actions if isinstance(action, ToolResultAction | ToolErrorAction)
+    }
     if named - {None, call.id}:
         return "an answer to tool.execute settles the call that it was asked about"
     if response.messages or response.agent is not None:
@@ -268,4 +283,3 @@ def _unsupported(response: DecisionResponse, call: Call) -> str:
     if call.overlap and response.state is not None:
         return "a tool that may overlap takes no state"
     return ""
-

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from everturn.session.events.shape import Usage
 from everturn.session.events.sessions import Owner
+from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Stamp
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from everturn.session.state import Call, CallStatus, Decision, Session
+from everturn.session.state import Call, CallStatus, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def propose(session: Session) -> Proposals:
     ]
     dues = sorted(
         [_due(call, f"{call.id}/{call.attempt}") for call in session.calls]
-        + [_due(one, f"{one.id}/{one.attempt}") for one in session.decisions]
-    )
+        + [(one.next_attempt_at_ms or 0, f"{one.id}/{one.attempt}") for one in session.decisions]
+    )  # a live delivery keeps its own deadline: whoever sends it sees to that
     pending = [(due, subject) for due, subject in dues if due]
     due_ms, subject = pending[0] if pending else (None, "")
     return Proposals((*models[:1], *deliveries), due_ms, subject)
@@ -62,7 +62,7 @@ def _runs(call: Call) -> bool:
     return call.status is CallStatus.PENDING
 
 
-def _due(waiting: Call | Decision, subject: str) -> tuple[int, str]:
+def _due(waiting: Call, subject: str) -> tuple[int, str]:
     moments = [m for m in (waiting.deadline_ms, waiting.next_attempt_at_ms) if m is not None]
     return (min(moments) if moments else 0, subject)
 

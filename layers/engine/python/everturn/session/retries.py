@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from everturn.session.events.shape import Retry
@@ -33,13 +34,13 @@ def wait_ms(base_s: float, cap_s: float, failed_attempt: int, retry_after_s: flo
     return round(min(base_s**failed_attempt, cap_s) * 1000) if base_s else 0
 
 
-def model_retry(config: dict[str, Any] | Any) -> Retry:
+def model_retry(config: Mapping[str, Any]) -> Retry:
     """Return the policy of an agent's model calls."""
     policy = config.get("retry")
     return Retry(**policy) if policy else MODEL_RETRY
 
 
-def tool_retry(tool: dict[str, Any] | None) -> Retry:
+def tool_retry(tool: Mapping[str, Any] | None) -> Retry:
     """Return the policy of a tool: its own, then its effect's, then one try. Source: decision-protocol O-25."""
     tool = tool or {}
     timeout_s = tool.get("timeout_secs")

@@ -1,4 +1,4 @@
-"""Text <-> what is stored of it: as it is while short, else zlib with a dictionary of our own words.
+"""Text <-> what is stored of it: as it is while short, else zlib with a dictionary of our words.
 
 It must not know what the text says. The dictionary halves an ordinary commit, which keeps its item
 below one KB and so its price at the least that there is. It is for ever: a stream names the one it
@@ -28,7 +28,8 @@ _WORDS: Final = (
     '"kind":"llm_call","depth":1,"status":"pending","next_attempt_at_ms":17,"turn_id":""},'
     # rare events
     '{"type":"turn.stalled"},{"type":"call.settle_ignored","reason":""},'
-    '{"type":"call.voided","kind":"sub_agent","reason":"cancelled","private":{"outcome_unknown":true}},'
+    '{"type":"call.voided","kind":"sub_agent","reason":"cancelled",'
+    '"private":{"outcome_unknown":true}},'
     '{"type":"llm.call.aborted","partial_text":""},{"type":"decision.dropped","reason":""},'
     '{"type":"decision.errored","error":"","code":"timeout","retryable":false,"detail":{}},'
     '{"type":"llm.call.errored","next_attempt_at_ms":17},{"type":"tool.call.errored","truncated":true,'

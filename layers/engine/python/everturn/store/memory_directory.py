@@ -101,7 +101,7 @@ class InMemoryWake:
         message = message_of(key, step, version)
         self._send(Sent(message, keys.group_id(key), dedup_id(created, dedup)))
 
-    def at(  # noqa: PLR0913, PLR0917  # the port's signature
+    def at(  # the port's signature
         self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str
     ) -> None:
         """Send one later."""

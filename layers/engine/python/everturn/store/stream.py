@@ -8,6 +8,7 @@ from typing import Any
 
 from everturn.ports import Logged, SessionKey
 from everturn.store import keys
+from everturn.store.attributes import Item
 from everturn.store.bodies import Load
 from everturn.store.codec import from_log_item
 
@@ -18,7 +19,7 @@ def from_image(image: Mapping[str, Any], load: Load) -> tuple[SessionKey, Logged
     `load` is the bucket's `get`: one request for a commit that was spilled as a whole, else none.
     Raises `NewerFormat`. Source: Lambda, "Using AWS Lambda with Amazon DynamoDB".
     """
-    item = {
+    item: Item = {
         name: {"B": b64decode(attribute["B"])} if "B" in attribute else attribute
         for name, attribute in image.items()
     }

@@ -58,13 +58,8 @@ def split(plan: Plan) -> Split:
 
 
 def _action_bytes(action: Action) -> int:
-    match action:
-        case {"Put": {"Item": item}}:
-            return size_bytes(item)
-        case {"Update": {"ExpressionAttributeValues": values}}:
-            return size_bytes(values)
-        case _:
-            return 0
+    update = action.get("Update", {})
+    return size_bytes(action["Put"]["Item"] if not update else update["ExpressionAttributeValues"])
 
 
 def announced(table: str, plan: Plan) -> dict[str, Any]:

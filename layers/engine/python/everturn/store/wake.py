@@ -61,7 +61,7 @@ class SqsWake:
                 MessageDeduplicationId=dedup_id(created, dedup),
             )
 
-    def at(  # noqa: PLR0913, PLR0917  # the port's signature
+    def at(  # the port's signature
         self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str
     ) -> None:
         """Have one sent at `due_ms`: one StartExecution; one of that name is the same timer."""

@@ -36,9 +36,6 @@ from everturn.protocol.limits import MAX_AGENT_BYTES, MAX_INPUT_BODY_BYTES
 from everturn.surfaces.callers import Caller, Callers
 
 JSON: Final = "application/json"
-BODY_LIMIT: Final = MAX_INPUT_BODY_BYTES + 64 * 1024
-"""An input of 4 MB and its envelope."""
-
 Result = tuple[int, dict[str, Any]]
 
 
@@ -89,7 +86,7 @@ class HttpApi:
         return handle
 
     def _post_input(self, caller: Caller) -> Result:
-        request = read_input(self._body(BODY_LIMIT))
+        request = read_input(self._body(MAX_INPUT_BODY_BYTES))
         try:
             submitted = self._submit(caller.tenant, request)
         except RejectedError:

@@ -9,8 +9,8 @@ from everturn.errors import UnknownSession, UnknownTurn
 from everturn.protocol.ids import is_id
 from everturn.push.envelopes import Cursor, read_cursor
 from everturn.surfaces.callers import Callers
-from everturn.surfaces.http import failed, read_int
 from everturn.surfaces.http import answer as json_answer
+from everturn.surfaces.http import failed, read_int
 
 EVENT_STREAM: Final = "text/event-stream"
 END_OF_STREAM: Final = 204

@@ -161,18 +161,24 @@ def _within(watch: Watch, resolve: Callable[[], Sequence[str]]) -> Sequence[str]
     Raises `httpcore.ConnectError` when the name does not resolve.
     """
     found: list[Sequence[str]] = []
-    failed: list[OSError] = []
+    failed: list[Exception] = []
 
     def ask() -> None:
         try:
             found.append(resolve())
-        except (OSError, UnicodeError) as error:  # UnicodeError: a label too long for IDNA
-            failed.append(error if isinstance(error, OSError) else OSError(type(error).__name__))
+        except (OSError, UnicodeError) as error:  # UnicodeError: no host name after all
+            failed.append(error)
 
     asking = threading.Thread(target=ask, name="resolve", daemon=True)
     asking.start()
     while asking.is_alive():
         asking.join(min(watch.left_s(), POLL_S))
-    if failed:
-        raise httpcore.ConnectError(*failed[0].args) from failed[0]
-    return found[0] if found else ()
+    try:
+        for error in failed:
+            raise error
+    except (
+        OSError,
+        UnicodeError,
+    ) as error:  # httpcore keeps the context of an error, not its cause
+        raise httpcore.ConnectError(type(error).__name__) from error
+    return found[0]

@@ -54,7 +54,7 @@ class WebhookDecider:
     and knows neither proxies from the environment, nor cookies, nor redirects.
     """
 
-    def __init__(  # noqa: PLR0913  what a test or a deployment replaces
+    def __init__(
         self,
         networks: Networks,
         *,
@@ -85,7 +85,7 @@ class WebhookDecider:
         """Close the idle connections."""
         self._pool.close()
 
-    def deliver(  # noqa: PLR0913  the port's shape
+    def deliver(
         self,
         target: WorkerTarget,
         body: bytes,

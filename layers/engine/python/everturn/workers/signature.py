@@ -38,7 +38,7 @@ def signed_headers(secret: bytes, body: bytes, timestamp_epoch_s: int) -> dict[s
     }
 
 
-def verify(  # noqa: PLR0913  all of it is covered by the signature or bounds it
+def verify(
     secret: bytes,
     body: bytes,
     *,

@@ -143,9 +143,7 @@ def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
     call = journal.session.call(decision.call_id) if decision else None
     if decision is None or call is None or decision.status == "queued":
         return
-    journal.add(
-        DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt)
-    )
+    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt))
     if command.has_state:
         head = journal.session.head
         anchor = Anchor(branch=head.branch, depth=head.depth) if head else None
@@ -209,9 +207,7 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
     write_result(journal)
 
 
-def _attempts_left(
-    journal: Journal, decision: Decision, command: FailDelivery, wait: int
-) -> bool:
+def _attempts_left(journal: Journal, decision: Decision, command: FailDelivery, wait: int) -> bool:
     policy = command.deliveries
     strikes = decision.strikes + 1 if command.invalid else 0
     over_ms = decision.first_ms + round(policy.total_s * 1000)
@@ -220,4 +216,3 @@ def _attempts_left(
         and strikes < INVALID_IN_A_ROW
         and journal.now_ms + wait < over_ms
     )
-

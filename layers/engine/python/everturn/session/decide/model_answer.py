@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from everturn.protocol.ids import is_id
+from everturn.protocol.limits import MAX_ARGUMENTS_BYTES
 from everturn.session.commands import ModelAnswered, ModelFailure, SettleModelCall
 from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
+from everturn.session.decide.tool_result import fail_tool, write_result
 from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
 from everturn.session.events.shape import Anchor
-from everturn.session.events.tool_calls import ToolCallRequested, ToolPrivate
+from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
 from everturn.session.journal import Journal
 from everturn.session.refs import same_as
 from everturn.session.retries import max_attempts, tool_retry, wait_ms
@@ -93,10 +96,21 @@ def _answered(
         return
     for position, tool_call in enumerate(tool_calls):
         _request_tool(journal, call.id, completed, position, tool_call)
+    _refuse_oversized(journal, tool_calls)
     if journal.facts.agent.has_worker:
         dispatch_ready(journal, command.deliveries)
+        write_result(journal)
     else:
         refuse_without_worker(journal)
+
+
+def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
+    """Settle calls whose arguments are too large to run. Source: decision-protocol section 23."""
+    for made in tool_calls:
+        call = journal.session.call(made["id"])
+        if call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
+            error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
+            fail_tool(journal, call, error, detail={"reason": "too_large"}, attempt=1)
 
 
 def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:
@@ -110,16 +124,15 @@ def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:
 
 
 def _with_own_call_ids(journal: Journal, message: dict[str, Any]) -> dict[str, Any]:
-    """Replace tool call ids that are empty, repeated or used before. Source: decision-protocol X-7."""
+    """Replace tool call ids that are no ids, repeated or used before. Source: X-7, O-9."""
     if not message.get("tool_calls"):
         return {name: value for name, value in message.items() if name != "tool_calls"}
     used = {call.id for call in journal.session.calls} | journal.facts.taken
-    used |= {
-        made["id"] for node in journal.path for made in node.message.get("tool_calls") or []
-    }
+    used |= {made["id"] for node in journal.path for made in node.message.get("tool_calls") or []}
     calls = []
     for made in message["tool_calls"]:
-        own = made["id"] if made["id"] and made["id"] not in used else f"call_{journal.mint()}"
+        fit = is_id(made["id"]) and made["id"] not in used
+        own = made["id"] if fit else f"call_{journal.mint()}"
         used.add(own)
         calls.append({**made, "id": own})
     return {**message, "tool_calls": calls}
@@ -131,7 +144,7 @@ def _request_tool(
     name = made["function"]["name"]
     tool = declared_tool(journal, name) or {}
     head = journal.session.head
-    effect = tool.get("effect") or "unclassified"
+    effect: Effect = tool.get("effect") or "unclassified"
     overlap = tool.get("overlap")
     journal.add(
         ToolCallRequested(
@@ -146,9 +159,7 @@ def _request_tool(
                 effect=effect, overlap=effect == "read" if overlap is None else overlap
             ),
             refs={
-                "arguments": same_as(
-                    completed, f"message.tool_calls.{position}.function.arguments"
-                )
+                "arguments": same_as(completed, f"message.tool_calls.{position}.function.arguments")
             },
         )
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
 from everturn.session.decide.turn_end import fail_turn
 from everturn.session.events.model_calls import (
@@ -14,12 +16,13 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.sessions import StepStarted
 from everturn.session.events.shape import Anchor
-from everturn.session.evolve import route_of
+from everturn.session.evolve_calls import route_of
 from everturn.session.journal import Journal
 from everturn.session.request import DERIVATION, build_request, digest, header_for
 from everturn.session.retries import model_retry
 from everturn.session.state import Call
 from everturn.session.window import start_for
+
 
 def open_model_call(journal: Journal) -> None:
     """Add a model call at the head and dispatch its first attempt; without room for one the turn fails."""
@@ -79,7 +82,7 @@ def dispatch_model_call(journal: Journal, call: Call) -> None:
 def _record_header(journal: Journal, header: dict[str, object]) -> None:
     sha256 = digest(header)
     if sha256 != journal.session.header_sha:
-        reason = "change" if journal.session.header_seq else "initial"
+        reason: Literal["initial", "change"] = "change" if journal.session.header_seq else "initial"
         journal.add(
             RequestHeader(turn_id=journal.turn_id, header=header, reason=reason, sha256=sha256)
         )

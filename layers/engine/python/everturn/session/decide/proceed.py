@@ -76,12 +76,8 @@ def _orphaned_tool_call(journal: Journal, call: Call) -> None:
     if not live:
         return  # left open by the worker, or waiting for its next delivery: nobody was running it
     decision = live[0]
-    journal.add(
-        DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="driver_vanished")
-    )
+    journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="driver_vanished"))
     if call.effect in REPEATABLE:
-        fail_tool(
-            journal, call, VANISHED, retryable=True, code="provider_error", retry_after_s=0
-        )
+        fail_tool(journal, call, VANISHED, retryable=True, code="provider_error", retry_after_s=0)
     else:
         outcome_unknown(journal, call, decision.id)

@@ -40,9 +40,7 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     elif session.turn is not None:
         _yield_turn(journal)
     journal.add(
-        TurnStarted(
-            turn_id=command.turn_id, input_type=command.input_type, stream=command.stream
-        )
+        TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
     )
     if journal.session.agent_seq == 0:
         _start_session(journal)
@@ -82,9 +80,7 @@ def _start_session(journal: Journal) -> None:
     journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
     journal.add(DecisionCompleted(id=decision_id))
     agent = journal.facts.agent
-    journal.add(
-        AgentUpdated(agent=dict(agent.config), private=AgentPrivate(sha256=agent.sha256))
-    )
+    journal.add(AgentUpdated(agent=dict(agent.config), private=AgentPrivate(sha256=agent.sha256)))
 
 
 def _record(journal: Journal, input_type: str, news: list[dict[str, Any]]) -> None:

@@ -86,9 +86,7 @@ def lapse_tool(journal: Journal, call: Call) -> None:
     for decision in journal.session.decisions:
         if decision.call_id == call.id:
             journal.add(
-                DecisionDropped(
-                    turn_id=journal.turn_id, id=decision.id, reason="attempt_lapsed"
-                )
+                DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="attempt_lapsed")
             )
     if call.handler == "worker" and call.effect not in REPEATABLE:
         outcome_unknown(journal, call, "")
@@ -112,9 +110,7 @@ def _report(
     finished = journal.mint()
     turn_id = journal.turn_id
     journal.add(
-        DecisionQueued(
-            turn_id=turn_id, id=finished, trigger_type="tool.finished", call_id=call.id
-        )
+        DecisionQueued(turn_id=turn_id, id=finished, trigger_type="tool.finished", call_id=call.id)
     )
     journal.add(DecisionCompleted(turn_id=turn_id, id=finished))
     message = {

@@ -68,9 +68,7 @@ def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None
     if journal.session.turn is None:
         return
     for decision in journal.session.decisions:
-        journal.add(
-            DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="turn_failed")
-        )
+        journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="turn_failed"))
     for call in journal.session.calls:
         _void(journal, call, "turn_failed")
     _answer_open_tool_calls(journal, FAILED_BEFORE_RESULT)

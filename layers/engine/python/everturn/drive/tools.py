@@ -1,0 +1,42 @@
+"""What a driver works with, made once a process; nothing happens here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from everturn.commands.attempts import Attempts
+from everturn.commands.reading import AgentLookup, SessionReader
+from everturn.drive.decision import Decider
+from everturn.llm.registry import ModelRegistry
+from everturn.ports import Clock, SessionKey, SessionStore, Wake
+from everturn.push.lanes import Lanes
+from everturn.session.commands import Deliveries
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Adapters and policies."""
+
+    store: SessionStore
+    reader: SessionReader
+    agents: AgentLookup
+    wake: Wake
+    clock: Clock
+    models: ModelRegistry
+    decider: Decider
+    secrets: Callable[[Mapping[str, Any]], str]
+    new_lanes: Callable[[SessionKey], Lanes]
+    attempts: Callable[[], Attempts]
+    runnable_s: int
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What one queue message and one invocation bring."""
+
+    request_id: str
+    receive_count: int
+    remaining_ms: Callable[[], int]

@@ -1,0 +1,169 @@
+"""What the events of calls do to a session; it decides nothing and refuses nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import assert_never
+
+from everturn.session.events.model_calls import (
+    ModelCallAborted,
+    ModelCallCompleted,
+    ModelCallDispatched,
+    ModelCallErrored,
+    ModelCallRequested,
+    RequestContext,
+    RequestHeader,
+)
+from everturn.session.events.shape import Usage
+from everturn.session.events.tool_calls import (
+    ToolCallCompleted,
+    ToolCallDispatched,
+    ToolCallErrored,
+    ToolCallRequested,
+)
+from everturn.session.state import Call, CallStatus, Session
+from everturn.session.window import begin_at
+
+
+def with_model_event(
+    session: Session,
+    event: RequestHeader
+    | RequestContext
+    | ModelCallRequested
+    | ModelCallDispatched
+    | ModelCallCompleted
+    | ModelCallErrored
+    | ModelCallAborted,
+) -> Session:
+    """Return `session` as an event of a model call, or of its header, leaves it."""
+    match event:
+        case RequestHeader(sha256=sha256):
+            return replace(session, header_seq=session.seq, header_sha=sha256)
+        case RequestContext():
+            return replace(session, route=route_of(event))
+        case ModelCallRequested():
+            return _requested(session, event)
+        case ModelCallDispatched():
+            return _dispatched(session, event.id, event.attempt, event.deadline_ms)
+        case ModelCallCompleted():
+            done = without_call(session, event.id)
+            truncated = event.finish_reason == "length"
+            return _spent(done, event.usage, event.cost, truncated=truncated)
+        case ModelCallErrored(retryable=True):
+            again = _scheduled(session, event.id, event.next_attempt_at_ms)
+            return _spent(again, event.usage, None)
+        case ModelCallErrored():
+            return _spent(without_call(session, event.id), event.usage, None)
+        case ModelCallAborted():
+            return _spent(session, event.usage, None)
+        case _:
+            assert_never(event)
+
+
+def route_of(event: RequestContext) -> str:
+    """Return the route and its capacity as one word to compare."""
+    return f"{event.provider}/{event.model}/{event.context_window or ''}"
+
+
+def _requested(session: Session, event: ModelCallRequested) -> Session:
+    call = Call(
+        id=event.id,
+        kind="llm_call",
+        seq=session.seq,
+        retry=event.retry,
+        handler=event.handler,
+        depth=event.anchor.depth if event.anchor else 0,
+        branch=event.anchor.branch if event.anchor else 0,
+        stream=event.stream,
+        turn_id=event.turn_id or "",
+    )
+    turn = session.turn
+    return replace(
+        session,
+        calls=(*session.calls, call),
+        turn=replace(turn, model_calls=turn.model_calls + 1) if turn else None,
+        window=begin_at(session.window, event.private.boundary.from_seq),
+    )
+
+
+def with_tool_event(
+    session: Session,
+    event: ToolCallRequested | ToolCallDispatched | ToolCallCompleted | ToolCallErrored,
+) -> Session:
+    """Return `session` as an event of a tool call leaves it."""
+    match event:
+        case ToolCallRequested():
+            call = Call(
+                id=event.id,
+                kind="tool_call",
+                seq=session.seq,
+                retry=event.retry,
+                name=event.name,
+                handler=event.handler,
+                depth=event.anchor.depth if event.anchor else 0,
+                branch=event.anchor.branch if event.anchor else 0,
+                effect=event.private.effect,
+                overlap=event.private.overlap,
+                turn_id=event.turn_id or "",
+            )
+            return replace(session, calls=(*session.calls, call))
+        case ToolCallDispatched():
+            return _dispatched(session, event.id, event.attempt, event.deadline_ms)
+        case ToolCallErrored(retryable=True):
+            return _scheduled(session, event.id, event.next_attempt_at_ms)
+        case ToolCallCompleted() | ToolCallErrored():
+            return without_call(session, event.id)
+        case _:
+            assert_never(event)
+
+
+def _dispatched(session: Session, call_id: str, attempt: int, deadline_ms: int | None) -> Session:
+    calls = tuple(
+        replace(
+            call,
+            status=CallStatus.PENDING,
+            attempt=attempt,
+            deadline_ms=deadline_ms,
+            next_attempt_at_ms=None,
+        )
+        if call.id == call_id
+        else call
+        for call in session.calls
+    )
+    return replace(session, calls=calls)
+
+
+def _scheduled(session: Session, call_id: str, next_attempt_at_ms: int | None) -> Session:
+    calls = tuple(
+        replace(
+            call,
+            status=CallStatus.RETRY_SCHEDULED,
+            deadline_ms=None,
+            next_attempt_at_ms=next_attempt_at_ms,
+        )
+        if call.id == call_id
+        else call
+        for call in session.calls
+    )
+    return replace(session, calls=calls)
+
+
+def without_call(session: Session, call_id: str) -> Session:
+    """Return `session` without the call of that id."""
+    return replace(session, calls=tuple(call for call in session.calls if call.id != call_id))
+
+
+def _spent(
+    session: Session, usage: Usage | None, cost: str | None, *, truncated: bool = False
+) -> Session:
+    turn = session.turn
+    if turn is None:
+        return session
+    spent = replace(
+        turn,
+        usage=turn.usage.plus(usage or Usage()),
+        cost=str(Decimal(turn.cost) + Decimal(cost or "0")),
+        truncated=turn.truncated or truncated,
+    )
+    return replace(session, turn=spent)

@@ -1,0 +1,70 @@
+"""What the events of decisions do to a session; it decides nothing and refuses nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from everturn.session.events.decisions import (
+    DecisionCompleted,
+    DecisionDispatched,
+    DecisionDropped,
+    DecisionErrored,
+    DecisionQueued,
+)
+from everturn.session.state import Decision, Session
+
+
+def with_decision_event(
+    session: Session,
+    event: DecisionQueued
+    | DecisionDispatched
+    | DecisionCompleted
+    | DecisionErrored
+    | DecisionDropped,
+) -> Session:
+    """Return `session` as an event of a decision leaves it."""
+    match event:
+        case DecisionQueued():
+            decision = Decision(event.id, event.trigger_type, session.seq, event.call_id or "")
+            return replace(session, decisions=(*session.decisions, decision))
+        case DecisionDispatched():
+            return _with_decision(session, event)
+        case DecisionErrored(retryable=True):
+            invalid = event.private.invalid
+            decisions = tuple(
+                replace(
+                    one,
+                    status="retry_scheduled",
+                    strikes=one.strikes + 1 if invalid else 0,
+                    deadline_ms=None,
+                    next_attempt_at_ms=event.next_attempt_at_ms,
+                )
+                if one.id == event.id
+                else one
+                for one in session.decisions
+            )
+            return replace(session, decisions=decisions)
+        case DecisionErrored() | DecisionCompleted() | DecisionDropped():
+            kept = tuple(one for one in session.decisions if one.id != event.id)
+            return replace(session, decisions=kept)
+        case _:
+            assert_never(event)
+
+
+def _with_decision(session: Session, event: DecisionDispatched) -> Session:
+    decisions = tuple(
+        replace(
+            one,
+            status="live",
+            attempt=event.attempt,
+            dispatched_seq=one.dispatched_seq or session.seq,
+            first_ms=one.first_ms or event.private.started_ms,
+            deadline_ms=event.deadline_ms,
+            next_attempt_at_ms=None,
+        )
+        if one.id == event.id
+        else one
+        for one in session.decisions
+    )
+    return replace(session, decisions=decisions)

@@ -1,0 +1,139 @@
+"""Strategies: sessions and events of every kind that has a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from everturn.session.events.shape import Retry, Usage
+from everturn.session.events.stored import BODY_FIELDS, EVENT, Event
+from everturn.session.state import (
+    Call,
+    CallStatus,
+    Decision,
+    Head,
+    Mark,
+    Session,
+    Turn,
+    Window,
+)
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+ID = st.from_regex(r"[A-Za-z0-9._:@-]{1,20}", fullmatch=True)
+COUNT = st.integers(0, 2**53)
+MAYBE_MS = st.none() | COUNT
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+RETRIES = st.builds(
+    Retry, timeout_secs=st.none() | st.floats(0, 1e6), max_retries=st.integers(1, 100)
+)
+USAGES = st.builds(Usage, input_tokens=COUNT, output_tokens=COUNT, cache_read_tokens=COUNT)
+CALLS = st.builds(
+    Call,
+    id=ID,
+    kind=st.sampled_from(["llm_call", "tool_call"]),
+    seq=COUNT,
+    retry=RETRIES,
+    status=st.sampled_from(CallStatus),
+    attempt=COUNT,
+    name=TEXT,
+    handler=st.sampled_from(["server", "worker", "client"]),
+    depth=COUNT,
+    effect=st.sampled_from(["read", "unclassified"]),
+    stream=st.booleans(),
+    deadline_ms=MAYBE_MS,
+    next_attempt_at_ms=MAYBE_MS,
+    turn_id=ID,
+)
+DECISIONS = st.builds(
+    Decision,
+    id=ID,
+    trigger=TEXT,
+    seq=COUNT,
+    status=st.sampled_from(["queued", "live", "retry_scheduled"]),
+    deadline_ms=MAYBE_MS,
+)
+TURNS = st.builds(
+    Turn, id=ID, number=COUNT, first_seq=COUNT, stream=st.booleans(), usage=USAGES, cost=TEXT
+)
+WINDOWS = st.builds(
+    Window,
+    from_seq=COUNT,
+    total_bytes=COUNT,
+    marks=st.lists(st.builds(Mark, COUNT, COUNT), max_size=16).map(tuple),
+)
+SESSIONS = st.builds(
+    Session,
+    session_id=ID,
+    agent_id=ID,
+    owner_id=ID,
+    decides=st.sampled_from(["engine", "worker"]),
+    seq=COUNT,
+    head=st.none() | st.builds(Head, id=ID, seq=COUNT, branch=COUNT, depth=COUNT),
+    window=WINDOWS,
+    turns=COUNT,
+    turn=st.none() | TURNS,
+    agent_sha=TEXT,
+    route=TEXT,
+    calls=st.lists(CALLS, max_size=60).map(tuple),
+    decisions=st.lists(DECISIONS, max_size=60).map(tuple),
+)
+
+_REST: dict[str, dict[str, Any]] = {
+    "message.new": {
+        "id": "m",
+        "private": {"source": {"kind": "user"}, "depth": 1, "size_bytes": 9},
+    },
+    "agent.updated": {"private": {"sha256": "f0"}},
+    "worker.state.updated": {"anchor": {"branch": 0, "depth": 1}},
+    "decision.queued": {"id": "d", "trigger_type": "client.input"},
+    "request.header": {"reason": "initial", "sha256": "f0"},
+    "llm.call.completed": {"id": "c", "attempt": 1},
+    "llm.call.errored": {"id": "c", "attempt": 1, "retryable": False},
+    "llm.call.aborted": {"id": "c", "attempt": 1},
+    "tool.call.requested": {"id": "c", "name": "t", "retry": {}},
+    "tool.call.completed": {"id": "c", "name": "t", "attempt": 1},
+    "tool.call.errored": {"id": "c", "name": "t", "attempt": 1, "retryable": False},
+    "turn.completed": {"outcome": "failed"},
+}
+_TEXTS = {"error", "partial_text", "arguments", "result"}
+
+
+def with_body(kind: str, field: str, text: str) -> Event:
+    """Return an event of that kind whose `field` holds `text`, in the shape that the kind demands."""
+    bodies = {one: _body(kind, one, "short") for one in BODY_FIELDS[kind]}
+    bodies[field] = _body(kind, field, text)
+    return EVENT.validate_python({"type": kind, **_REST[kind], **bodies})
+
+
+def _body(kind: str, field: str, text: str) -> Any:
+    if kind == "turn.completed" and field == "error":
+        return {"message": text}
+    if field == "news":
+        return [{"content": text}]
+    return text if field in _TEXTS else {"text": text}
+
+
+def _with_json(kind: str, field: str, value: Any) -> Event:
+    if field in _TEXTS:
+        return with_body(kind, field, str(value))
+    body = {"news": [value], "error": {"message": "m", "detail": value}}.get(field, value)
+    return EVENT.validate_python({"type": kind, **_REST[kind], **_texts(kind), field: body})
+
+
+def _texts(kind: str) -> dict[str, Any]:
+    return {field: "short" for field in BODY_FIELDS[kind] if field in _TEXTS and kind[0] != "t"}
+
+
+FIELDS = [(kind, field) for kind, fields in BODY_FIELDS.items() for field in fields]
+EVENTS = st.builds(
+    lambda place, text: with_body(place[0], place[1], text), st.sampled_from(FIELDS), TEXT
+) | st.builds(
+    lambda place, value: _with_json(place[0], place[1], value),
+    st.sampled_from([place for place in FIELDS if place[0] != "turn.completed"]),
+    JSON,
+)
