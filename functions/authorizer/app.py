@@ -1,4 +1,4 @@
-"""$connect -> allow or deny, and whose connection it is. Parse, call, map; no more than that."""
+"""$connect -> allow or deny, and whose connection it is. Parse, call, map."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Return an IAM policy for the connection; browsers, which send no headers, may use `?api_key=`."""
+    """Return an IAM policy; browsers, which cannot send headers, may use `?api_key=`."""
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     key = (event.get("queryStringParameters") or {}).get("api_key")
     try:

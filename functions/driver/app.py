@@ -1,4 +1,4 @@
-"""FIFO queue -> one typed wake-up -> the session advances. Parse, call, report what failed; no more than that."""
+"""FIFO queue -> one typed wake-up -> the session advances. Parse, call, report what failed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, A
         except (ConflictError, TransientError) as error:  # the queue tries again
             logger.warning("wake-up will be redelivered", reason=type(error).__name__)
             failures.append(retried_soon(record))
-        except Exception:
+        except Exception:  # noqa: BLE001  # the family table of errors.py, applied to a queue
             logger.exception("wake-up failed")  # the queue tries again, then gives it to recovery
             failures.append(retried_soon(record))
     return {"batchItemFailures": failures}

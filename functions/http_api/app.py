@@ -1,4 +1,4 @@
-"""HTTP API -> one use case -> an answer. Parse, call, map; no more than that."""
+"""HTTP API -> one use case -> an answer. Parse, call, map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP API -> a page or a stream of events, waiting up to 25 s. Parse, call, map; no more than that."""
+"""HTTP API -> a page or a stream of events, waiting up to 25 s. Parse, call, map."""
 
 from __future__ import annotations
 

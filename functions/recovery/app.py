@@ -1,4 +1,4 @@
-"""Dead letters and the clock -> sessions that nobody drives are looked after. Parse, call, report."""
+"""Dead letters and the clock -> somebody looks after forgotten sessions. Parse, call, report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, 
     for record in event["Records"]:
         try:
             _give_up(record["body"])
-        except Exception:
+        except Exception:  # noqa: BLE001  # the family table of errors.py, applied to a queue
             logger.exception("a session could not be recovered")
             metrics.add_metric(Metric.QUARANTINED, "Count", 1)
             failures.append({"itemIdentifier": record["messageId"]})

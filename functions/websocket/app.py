@@ -1,4 +1,4 @@
-"""WebSocket API -> a connection comes, says something, goes. Parse, call, map; no more than that."""
+"""WebSocket API -> a connection comes, says something, goes. Parse, call, map."""
 
 from __future__ import annotations
 

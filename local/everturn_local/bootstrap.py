@@ -1,4 +1,4 @@
-"""What a fresh local runtime needs before anybody can use it: a tenant, an API key, the sample agent."""
+"""What a fresh local runtime needs before use: a tenant, an API key, the sample agent."""
 
 from __future__ import annotations
 

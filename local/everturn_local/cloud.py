@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.exceptions import EndpointConnectionError
+from botocore.handlers import BUILTIN_HANDLERS
 from moto import mock_aws
+from moto.core.models import botocore_stubber
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     MotoRequestHandler,
@@ -29,10 +35,24 @@ _LOOPBACK = r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/|$)"
 _OWN_PREFIXES = ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 
 
+_ACCESS_KEY = "local"
+
+
+def _stay_here(request: AWSPreparedRequest, **_: Any) -> None:
+    """Refuse what a handler left behind by a stopped runtime still wants to send to AWS."""
+    signature = str(request.headers.get("Authorization", ""))
+    is_ours = f"Credential={_ACCESS_KEY}/" in signature
+    if is_ours and not botocore_stubber.enabled and not re.match(_LOOPBACK, request.url):
+        raise EndpointConnectionError(endpoint_url=request.url)
+
+
+BUILTIN_HANDLERS.append(("before-send", _stay_here))
+
+
 def cloud_environment(region: str) -> dict[str, str]:
     """Variables that keep every AWS SDK of this process away from real accounts."""
     return {
-        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_ACCESS_KEY_ID": _ACCESS_KEY,
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,

@@ -1,4 +1,4 @@
-"""Follows one turn over a WebSocket, as any client would; what to do with the frames is the caller's."""
+"""Follows one turn over a WebSocket, as any client would; what frames mean is the caller's."""
 
 from __future__ import annotations
 

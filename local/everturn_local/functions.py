@@ -100,6 +100,7 @@ class Functions:
         The function's timeout is its caller's to watch: threads cannot be ended.
         """
         future: Future[Outcome] = Future()
+        future.set_running_or_notify_cancel()
         event_json = json.dumps(event)
         size_bytes = len(event_json.encode())
         if size_bytes > (ASYNC_PAYLOAD_MAX_BYTES if asynchronous else PAYLOAD_MAX_BYTES):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from botocore.handlers import BUILTIN_HANDLERS
+from botocore.utils import determine_content_length
 
 from everturn_local.capacity import item_size_bytes, read_units, write_units
 from everturn_local.clients import UNMETERED_AGENT
@@ -168,8 +169,10 @@ def _length(body: object) -> int:
             return len(body.encode())
         case bytes() | bytearray():
             return len(body)
-        case _:
+        case None:
             return 0
+        case _:
+            return determine_content_length(body) or 0
 
 
 _ACTIVE: list[Meter] = []

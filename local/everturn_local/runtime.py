@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -39,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 LOCAL_PARAMETERS: Mapping[str, str] = {"WorkerNetworks": "any", "SampleWorker": "true"}
 """Template parameters that differ on a laptop, for templates that have them."""
+_ONE_AT_A_TIME = threading.Lock()
 STOP_PATIENCE_S = 0.5
 """How long a stop waits for running invocations before it leaves them."""
 
@@ -108,9 +110,13 @@ class LocalRuntime:
     def start(self) -> None:
         """Create the stack and play it; returns when requests are answered.
 
-        Raises `TemplateError` for a template that cannot be played.
+        Raises `TemplateError` for a template that cannot be played, `RuntimeError` when this
+        process runs another runtime.
         """
         with ExitStack() as stack:
+            if not _ONE_AT_A_TIME.acquire(blocking=False):
+                raise RuntimeError("another local runtime runs in this process")
+            stack.callback(_ONE_AT_A_TIME.release)
             self._start(stack)
             self._stack = stack.pop_all()
 

@@ -112,6 +112,8 @@ class QueuePoller:
         outcome = self._functions.invoke(self._source.function, {"Records": batch})
         if any(fate is Delivery.DUPLICATE for _, fate in fates):
             outcome = self._functions.invoke(self._source.function, {"Records": batch})
+        if self._stopped.is_set():
+            return
         failed = failed_ids(outcome, self._source.reports_failures)
         for record, fate in fates:
             lost = fate in {Delivery.DROP, Delivery.LOSE_ANSWER}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
 from everturn_local.intrinsics import Resolver, TemplateError
+
+logging.getLogger("samtranslator.metrics").setLevel(logging.ERROR)  # it has none to publish
 
 ACCOUNT = "123456789012"
 """moto's account."""

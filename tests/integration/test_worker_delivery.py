@@ -108,7 +108,7 @@ def decider(deciders: Deciders) -> WebhookDecider:
     return deciders("any")
 
 
-def deliver(  # noqa: PLR0913  what a test varies
+def deliver(
     decider: WebhookDecider,
     target: Worker | str,
     *,

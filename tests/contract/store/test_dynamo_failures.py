@@ -59,7 +59,7 @@ def test_a_commit_that_others_followed_is_found(aws: Aws, key: SessionKey) -> No
 
     head = store.append(commit(key, before, [message("mine")]))
 
-    assert head == other.head(key)
+    assert (head.version, head.session.seq) == (2, 2)
     assert [one.last_seq for one in other.log(key, 1)] == [1, 2, 3]
     names = [name for name, _ in client.requests]
     assert names == ["transact_write_items", "get_item", "get_item"]
@@ -164,6 +164,27 @@ def test_a_throttled_read_asks_for_a_wait(aws: Aws, key: SessionKey) -> None:
         store.watch(key)
 
     assert caught.value.retry_after_s == 1.0
+
+
+def test_a_transaction_in_the_way_is_waited_for(aws: Aws, key: SessionKey) -> None:
+    head = aws.store().append(commit(key, None, [created(key.session)]))
+    store, client = failing(
+        aws,
+        transact_get_items=[refuses(*CONFLICT)],
+        update_item=[refuses("TransactionConflictException")] * 2,
+    )
+
+    found = store.head_and_turn(key, "t")
+    claimed = store.claim(key, head, Owner(1, "r"))
+
+    assert (found, claimed.version) == ((head, None), 2)
+    assert [name for name, _ in client.requests] == [
+        *["transact_get_items"] * 2,
+        *["update_item"] * 3,
+    ]
+    client.troubles["transact_get_items"] = [refuses(*CONFLICT)] * 1_000
+    with pytest.raises(StoreUnavailable):
+        store.head_and_turn(key, "t")
 
 
 def test_keys_left_unread_are_asked_for_again(aws: Aws, key: SessionKey) -> None:

@@ -206,7 +206,8 @@ def test_the_same_commit_twice_is_one(store: SessionStore, key: SessionKey) -> N
 
     again = store.append(written)
 
-    assert again == third
+    assert again == second
+    assert store.head(key) == third
     assert [one.last_seq for one in store.log(key, 1)] == [1, 2, 3]
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from everturn_local.runtime import LocalRuntime
 
 TEMPLATE = Path(__file__).parent / "fixtures" / "template.yaml"
+REAL_TEMPLATE = Path(__file__).parents[3] / "template.yaml"
 IMPORTS = {"shared-thing": "imported"}
 
 T = TypeVar("T")

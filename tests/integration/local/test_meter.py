@@ -9,9 +9,9 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+
 from everturn_local.capacity import item_size_bytes, read_units, value_size_bytes, write_units
 from everturn_local.usage import Line, Usage
-
 from integration.local.probe import Probe, running_stack, until
 
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 from everturn_local.faults import Delivery, Faults
 from everturn_local.filters import passes
-
 from integration.local.probe import Probe, running_stack, stays, until
 
 

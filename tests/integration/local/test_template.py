@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from everturn_local.intrinsics import NO_VALUE, Resolver, TemplateError
 from everturn_local.template import Deployment, load_template
 from everturn_local.topology import (
@@ -16,10 +17,7 @@ from everturn_local.topology import (
     rate_seconds,
     read_topology,
 )
-
-from integration.local.probe import IMPORTS, TEMPLATE
-
-REAL_TEMPLATE = Path(__file__).parents[3] / "template.yaml"
+from integration.local.probe import IMPORTS, REAL_TEMPLATE, TEMPLATE
 
 
 def topology_of(path: Path, **parameters: str) -> Topology:

@@ -117,10 +117,9 @@ def test_a_route_that_fails_tells_the_client(stack: Probe) -> None:
 def test_frames_over_32_kb_and_messages_over_128_kb_close_the_connection(
     stack: Probe, frames: list[str], code: int
 ) -> None:
-    with opened(stack) as socket:
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.send(iter(frames) if len(frames) > 1 else frames[0])
-            socket.recv(timeout=5)
+    with opened(stack) as socket, pytest.raises(ConnectionClosed) as closed:
+        socket.send(iter(frames) if len(frames) > 1 else frames[0])
+        socket.recv(timeout=5)
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == code

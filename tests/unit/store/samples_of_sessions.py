@@ -104,7 +104,7 @@ _TEXTS = {"error", "partial_text", "arguments", "result"}
 
 
 def with_body(kind: str, field: str, text: str) -> Event:
-    """Return an event of that kind whose `field` holds `text`, in the shape that the kind demands."""
+    """Return an event of that kind whose `field` holds `text`, as the kind demands."""
     bodies = {one: _body(kind, one, "short") for one in BODY_FIELDS[kind]}
     bodies[field] = _body(kind, field, text)
     return EVENT.validate_python({"type": kind, **_REST[kind], **bodies})

@@ -1,7 +1,7 @@
 """The one logger and the one meter of the engine; what is worth saying is decided by the callers.
 
-Traces are those of `Tracing: Active`: powertools' Tracer would bring aws-xray-sdk, which costs 125 ms of
-a cold start and its own botocore in the layer. Source: docs/decisions.md.
+Traces are those of `Tracing: Active`: powertools' Tracer would bring aws-xray-sdk, which costs
+125 ms of a cold start and a botocore of its own in the layer. Source: docs/decisions.md.
 """
 
 from __future__ import annotations

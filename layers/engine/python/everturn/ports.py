@@ -1,4 +1,4 @@
-"""The roles that the use cases need from the outside world: protocols and the values they exchange, nothing else."""
+"""The roles that use cases need from outside: protocols and the values they exchange, no more."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Delta:
     """The newest `llm.call.dispatched` when it was made."""
 
     n: int
-    """Position among the frames of that dispatch, from 1; merged frames keep the last of their range."""
+    """Position among the frames of that dispatch, from 1; a merged one has its last."""
 
     call_id: str
     attempt: int
@@ -174,7 +174,7 @@ class SessionStore(Protocol):
         ...
 
     def log(self, key: SessionKey, from_seq: int, to_seq: int | None = None) -> tuple[Logged, ...]:
-        """Return the commits that hold events `from_seq` to `to_seq` (to the end by default), in order.
+        """Return the commits that hold events `from_seq` to `to_seq` (the last by default).
 
         Bodies that the bucket holds stay references; see `materialise`.
         """
@@ -185,13 +185,13 @@ class SessionStore(Protocol):
         ...
 
     def materialise(self, key: SessionKey, logged: Sequence[Logged]) -> tuple[Logged, ...]:
-        """Return `logged` with every body in its place: from the bucket, and from earlier events."""
+        """Return `logged` with every body in its place: from the bucket and from earlier events."""
         ...
 
     def append(self, commit: NewCommit) -> Head:
-        """Write a commit: all of it or nothing. Returns the new head; finding it already written is success.
+        """Write a commit, all or nothing; return the new head. Finding it written is success.
 
-        Raises `VersionConflict` (`.head` is the newer one), `IdsTaken` (`.ids` name what exists already).
+        Raises `VersionConflict` (`.head` is the newer one), `IdsTaken` (`.ids` exist already).
         """
         ...
 
@@ -226,7 +226,7 @@ class SessionStore(Protocol):
     def deltas(
         self, key: SessionKey, dispatch_seq: int, after_n: int, limit: int
     ) -> tuple[Delta, ...]:
-        """Return frames after position `(dispatch_seq, after_n)`, of this and later dispatches, in order."""
+        """Return frames after `(dispatch_seq, after_n)`, of this and later dispatches, in order."""
         ...
 
     def due(self, now_epoch_s: int, limit: int) -> tuple[SessionKey, ...]:
@@ -245,7 +245,7 @@ class Model(Protocol):
         cancelled: Callable[[], bool],
         failed_tool_calls: frozenset[str] = frozenset(),
     ) -> Iterator[Any]:
-        """Yield `llm.chunks` as they arrive. Raises `ModelFailed`, never an error of a library's."""
+        """Yield `llm.chunks` as they arrive. Raises `ModelFailed`, never a library's error."""
         ...
 
 
@@ -265,7 +265,10 @@ class Wake(Protocol):
     """Sends wake-ups to drivers, now or later."""
 
     def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
-        """Enqueue a wake-up; the same `dedup` within five minutes is one message. Raises `TransientError`."""
+        """Enqueue a wake-up; one `dedup` is one message for five minutes.
+
+        Raises `TransientError`.
+        """
         ...
 
     def at(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Settings(BaseModel):
-    """Names and limits of one deployment. Defaults stand in template.yaml; a function sets what it needs."""
+    """Names and limits of one deployment; each function has the ones it needs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -32,6 +32,12 @@ NOT_YET: Final = (
 )
 """Fields that are checked, and refused until this version does what they promise."""
 
+REFUSED_VALUES: Final = (
+    ("on_failure", "interrupt"),
+    ("on_truncated", "interrupt"),
+    ("handler", "worker"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -59,8 +65,8 @@ class Agents:
     def put(self, tenant: str, agent_id: str, body: Any) -> Written:
         """Write an agent; sessions that exist keep what they pinned.
 
-        Raises `SchemaViolation` and its like for a bad definition, `NotYetSupported` for a wish that
-        this version does not grant.
+        Raises `SchemaViolation` and its like for a bad definition, `NotYetSupported` for a wish
+        that this version does not grant.
         """
         definition = read_agent(body)
         size_bytes = len(canonical(body))
@@ -96,7 +102,10 @@ class Agents:
         return shown(record)
 
     def delete(self, tenant: str, agent_id: str) -> None:
-        """Delete an agent; its sessions go on with what they pinned, without a worker. Raises `UnknownAgent`."""
+        """Delete an agent; its sessions go on with what they pinned, without a worker.
+
+        Raises `UnknownAgent`.
+        """
         if not self._directory.delete_agent(tenant, agent_id):
             raise UnknownAgent(f"There is no agent {agent_id}.")
         self._forget(tenant, agent_id)
@@ -126,23 +135,17 @@ def _check_supported(definition: AgentDefinition) -> None:
         )
     given: Mapping[str, Any] = to_json(definition)
     for name in NOT_YET:
-        if given.get(name) not in (None, False):
+        if name in given and given[name] is not False:
             raise NotYetSupported(f"/{name}: is not supported yet; leave it out.")
-    for name, value in (("on_failure", "interrupt"), ("on_truncated", "interrupt")):
+    for name, value in REFUSED_VALUES:
         if given.get(name) == value:
-            raise NotYetSupported(f"/{name}: interrupts are not supported yet; leave it out.")
-    if given.get("handler") == "worker":
-        raise NotYetSupported("/handler: model calls run by the worker are not supported yet.")
-    secret = definition.worker_secret
-    if secret is not None and secret.generate:
+            raise NotYetSupported(f"/{name}: {value} is not supported yet; leave it out.")
+    if definition.worker_secret is not None and definition.worker_secret.generate:
         raise NotYetSupported("/worker_secret: generating one is not supported yet; name a place.")
-    for position, tool in enumerate(definition.tools or ()):
-        if tool.handler == "client":
-            raise NotYetSupported(f"/tools/{position}/handler: client tools are not supported yet.")
-        if tool.approval == "always":
-            raise NotYetSupported(
-                f"/tools/{position}/approval: is not supported yet; leave it out."
-            )
+    for position, tool in enumerate(given.get("tools") or ()):
+        for name, value in (("handler", "client"), ("approval", "always")):
+            if tool.get(name) == value:
+                raise NotYetSupported(f"/tools/{position}/{name}: {value} is not supported yet.")
 
 
 def _compile(schema: Any, at: str) -> None:

@@ -1,4 +1,4 @@
-"""How long a lost race is run again: reload and decide for three seconds, then say that we are busy."""
+"""How long a lost race is run again: three seconds, then we say that we are busy."""
 
 from __future__ import annotations
 

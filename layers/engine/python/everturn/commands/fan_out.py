@@ -13,7 +13,7 @@ DRIVERS = "driver:"
 
 
 class FanOut:
-    """The use case behind the table's stream: repeats are harmless, order within a session is kept."""
+    """The use case behind the table's stream: repeats are harmless, a session's order is kept."""
 
     def __init__(
         self, store: SessionStore, wake: Wake, new_lanes: Callable[[SessionKey], Lanes]

@@ -1,4 +1,4 @@
-"""Reads a session's events and the model output in flight: a page at once, or what comes within half a minute."""
+"""Reads a session's events and the model output in flight, at once or as they come."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT_S: Final = 25.0
 POLL_S: Final = 0.25
 READER_GRACE_MS: Final = 5_000
 IDLE_RETRY_MS: Final = 15_000
-"""What a reader of a session without an open turn is told to wait. Source: architecture, section 7."""
+"""What a reader of a session without an open turn is told to wait. Source: architecture 7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,10 @@ class ReadEvents:
         return Page(events, last, last < end)
 
     def stream(self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None) -> Streamed:
-        """Return what lies after `cursor`, or wait for it. Raises `UnknownSession`, `UnknownTurn`."""
+        """Return what lies after `cursor`, or wait for it.
+
+        Raises `UnknownSession`, `UnknownTurn`.
+        """
         until_ms = self._clock.now_ms() + round(self._wait_s * 1000)
         told = False
         while True:
@@ -111,7 +114,7 @@ class ReadEvents:
     def frames(
         self, key: SessionKey, head: Head, cursor: Cursor, turn: TurnRecord | None = None
     ) -> list[Frame]:
-        """Return events after the cursor, and then the output of the call in flight, as frames in order."""
+        """Return events after the cursor, then the output of the call in flight, as frames."""
         frames: list[Frame] = []
         at = cursor
         for envelope in self._events(key, head, cursor.seq, PAGE_EVENTS, turn):

@@ -28,8 +28,8 @@ class ReadSession:
     ) -> dict[str, Any]:
         """Return `{session_id, agent_id, status, turn_id?, interrupts, messages, calls, …}`.
 
-        `messages` are the newest 200 of the path, or those before event `before`; `before_seq` in the
-        answer, where there are more, is what to ask with next. Raises `UnknownSession`.
+        `messages` are the newest 200 of the path, or those before event `before`; `before_seq` in
+        the answer, where there may be more, is what to ask with next. Raises `UnknownSession`.
         """
         key = SessionKey(tenant, session_id)
         head = self._store.head(key)

@@ -1,4 +1,4 @@
-"""Reads what a decision rests on: the window of the path, the pinned config, the route; it decides nothing."""
+"""Reads what a decision rests on: the path's window, the pinned config, the route; no decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AgentLookup = Callable[[str, str], AgentRecord | None]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A session as it was read: its head, the commits of the window, and what they mean to a decision."""
+    """A session as it was read: head, commits of the window, and what they mean to a decision."""
 
     head: Head
     logged: tuple[Logged, ...]
@@ -52,7 +52,7 @@ class SessionReader:
         return Loaded(head, logged, Facts(agent, self.route(agent.config), path))
 
     def for_new_session(self, tenant: str, agent_id: str) -> Facts:
-        """Return the facts for a session that does not exist yet, with the agent as it stands this moment.
+        """Return the facts for a session that does not exist yet, with the agent as it stands now.
 
         Raises `UnknownAgent`.
         """
@@ -65,7 +65,7 @@ class SessionReader:
         return Facts(agent, self.route(agent.config))
 
     def newest(self, key: SessionKey, upto_seq: int, count: int) -> tuple[PathMessage, ...]:
-        """Return the newest `count` messages of the path among events up to `upto_seq`, oldest first."""
+        """Return the newest `count` messages up to event `upto_seq`, oldest first."""
         found: tuple[PathMessage, ...] = ()
         while upto_seq > 0 and len(found) < count:
             from_seq = max(1, upto_seq - EVENTS_PER_READ + 1)

@@ -1,4 +1,4 @@
-"""Looks after sessions that nobody drives: fails what cannot be advanced, wakes what was forgotten."""
+"""Looks after sessions that nobody drives: fails the hopeless, wakes the forgotten."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
 def demo_allowed(
     catalogue: Catalogue, tenant_record: Callable[[str], Mapping[str, Any]]
 ) -> Callable[[str, Facts], None]:
-    """Return the check that a tenant may use the provider that its agent names. Source: demo-model."""
+    """Return the check that a tenant may use the provider that its agent names."""
 
     def check(tenant: str, facts: Facts) -> None:
         off = tenant_record(tenant).get("demo_provider") == "off"

@@ -1,4 +1,4 @@
-"""Subscribes a WebSocket connection to a session and replays what it has missed; later frames are others' work."""
+"""Subscribes a connection to a session and replays what it missed; pushing is others' work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advances one session until nothing is runnable: propose, start, settle; the rules are the core's."""
+"""Advances one session until nothing is runnable: propose, start, settle; rules are the core's."""
 
 from __future__ import annotations
 
@@ -100,7 +100,10 @@ class _Drive:
         self._effects.revoke_all()
 
     def _take_over(self) -> None:
-        """Replace what another driver was running, before any effect of ours. Source: architecture 4."""
+        """Replace what another driver was running, before any effect of ours.
+
+        Source: architecture 4.
+        """
         if not propose(self._holding.session).effects:
             return
         if self._invocation.receive_count > 1 or self._holding.is_running_elsewhere():
@@ -115,7 +118,7 @@ class _Drive:
         return Proceed(stamp, facts, self._tools.deliveries)
 
     def _round(self) -> bool:
-        """Do what is due, start what may run, wait for news; returns whether there is another round."""
+        """Do what is due, start what may run, wait for news; returns whether to go on."""
         proposals = propose(self._holding.session)
         self._effects.keep_only(proposals.effects)
         now_ms = self._holding.now_ms()
@@ -194,7 +197,7 @@ class _Drive:
         self._effects.mailbox.put(Seen(head, watch))
 
     def _start(self, effect: Effect) -> bool:
-        """Start an effect that is not under way; returns `False` where the time left is too short."""
+        """Start an effect that is not under way; returns `False` where too little time is left."""
         if effect in self._effects:
             return True
         prepared = self._prepare(effect)

@@ -1,4 +1,4 @@
-"""Delivers a decision to the agent's worker: where it is, how it is signed, for how long; it applies no answer."""
+"""Delivers a decision to the agent's worker: where, how signed, how long; applies no answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def deliver(
     timeout_s: float,
     cancelled: Callable[[], bool],
 ) -> WorkerAnswer:
-    """Send `request` to the worker that the agent has at this moment. Source: decision-protocol O-19."""
+    """Send `request` to the worker that the agent has at this moment. Source: O-19."""
     worker = record.definition.get("worker") if record else None
     if record is None or not worker:
         return _refused("the agent has no worker any more", "no_worker")

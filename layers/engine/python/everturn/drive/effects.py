@@ -1,4 +1,4 @@
-"""The effects that a driver has under way, each on a thread; what they bring goes into one mailbox."""
+"""The effects that a driver has under way, each on a thread; their news meet in one mailbox."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from everturn.session.propose import Effect
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An effect is over; `make` settles it, `None` says nothing. `error` is what it did not foresee."""
+    """An effect is over; `make` settles it, `error` is what it did not foresee."""
 
     effect: Effect
     make: MakeCommand | None = None

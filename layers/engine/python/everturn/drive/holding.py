@@ -1,4 +1,4 @@
-"""A session in the hands of one driver: what it read, what it committed, and that it still may; effects are not here."""
+"""A session in one driver's hands: what it read and committed, and that it may; no effects here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import Loaded, SessionReader
-from everturn.errors import LeaseLost
+from everturn.errors import DefectError, LeaseLost
 from everturn.ports import Clock, Head, Logged, NewCommit, Owner, SessionKey, SessionStore, Watch
 from everturn.session.commands import Command
 from everturn.session.decide.entry import Decided, decide
@@ -63,7 +63,8 @@ class Holding:
     @property
     def loaded(self) -> Loaded:
         """What was read or committed last; `load` comes first."""
-        assert self._loaded is not None
+        if self._loaded is None:
+            raise DefectError("the session was not loaded")
         return self._loaded
 
     @property

@@ -1,4 +1,4 @@
-"""The lease on a wake-up: short visibility, renewed from a thread, so that a crash is taken over soon."""
+"""The lease on a wake-up: short visibility, renewed, so that a crash is taken over soon."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def rebuilt(
     facts: Facts,
     stored_header: Callable[[], dict[str, Any]],
 ) -> BuiltRequest:
-    """Return the request of a model call as the log has it, byte for byte. Source: session-log RH-5.
+    """Return the request of a model call as the log has it, byte for byte. Source: RH-5.
 
     Raises `DefectError` where the rebuilt one is not the one that was committed.
     """

@@ -1,4 +1,4 @@
-"""Makes an effect ready to run: reads what it needs on the loop's thread, leaves the rest to its own."""
+"""Makes an effect ready to run: what must be read is read on the loop's thread; starts nothing."""
 
 from __future__ import annotations
 

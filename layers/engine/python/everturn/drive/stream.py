@@ -1,4 +1,4 @@
-"""What readers of a session get while a driver works on it: commits and deltas, in order; it decides nothing."""
+"""What a session's readers get while a driver works: commits and deltas, in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DELTA_TTL_S: Final = 3600
 
 
 RECENT_MS: Final = 3_000
-"""A subscription that is new to us was written at most one watch interval ago, some slowness added."""
+"""A subscription new to us was written at most a watch interval ago, some slowness added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Piece:
 
 
 class Stream:
-    """One session's readers. Model threads bring deltas, the driver's loop commits; both at any time."""
+    """One session's readers. Model threads bring deltas, the driver's loop commits, at any time."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Stream:
         self._call: tuple[str, int, str, str] = ("", 0, "", "")
 
     def watched_by(self, watch: Watch) -> None:
-        """Take note of who reads; a new reader gets what was held back, and the last seconds once more."""
+        """Take note of who reads; a new one gets what was held back, and the last seconds."""
         with self._lock:
             new = set(watch.watchers) - set(self._watch.watchers)
             self._watch = watch
@@ -146,7 +146,7 @@ class Stream:
         self._lanes.push(watcher.connection_id, push)
 
     def _keep(self, delta: Delta) -> None:
-        """Write a delta beside the log. A lost one is no loss of truth: its answer becomes an event."""
+        """Write a delta beside the log; a lost one is no loss, its answer becomes an event."""
         try:
             self._store.put_delta(self._key, delta, self._now_ms() // 1000 + DELTA_TTL_S)
         except EverturnError as error:

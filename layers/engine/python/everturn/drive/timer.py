@@ -13,7 +13,7 @@ SLEPT_MS: Final = 10_000
 
 
 def schedule(wake: Wake, holding: Holding, proposals: Proposals) -> None:
-    """Ask for a wake-up at the next due moment; asking twice is one timer. Raises `TransientError`."""
+    """Ask for a wake-up at the next due moment; asking twice is one. Raises `TransientError`."""
     if proposals.next_due_ms is None:
         return
     head = holding.head

@@ -1,4 +1,4 @@
-"""What a `tool.execute` says to the worker, and what its answer means as a command; it sends nothing."""
+"""What a `tool.execute` says, and what its answer means as a command; it sends nothing."""
 
 from __future__ import annotations
 

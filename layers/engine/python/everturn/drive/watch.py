@@ -1,4 +1,4 @@
-"""Looks every second whether somebody else wrote to the session, and who reads it; it changes nothing."""
+"""Looks every second whether others wrote to the session, and who reads it; changes nothing."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ _WORDS: Final = (
     '"as_of":{"seq":,"head_id":"","calls":[],"state_seq":0,"agent_seq":5}}},'
     '"outcome":"failed","error":{"message":"","code":""}},"handler":"worker",'
     # an agent and a request's header
-    '{"type":"agent.updated","agent":{"id":"","name":"","description":"","instructions":"You are a ",'
+    '{"type":"agent.updated","agent":{"id":"","name":"","description":"",'
+    '"instructions":"You are a ",'
     '"model":"openai:gpt-anthropic:claude-","tools":[{"name":"get_","description":"",'
     '"input":{"type":"object","properties":{"":{"type":"string","description":"The "},'
     '"type":"integer"},"required":["","additionalProperties":false},"effect":"read"}]},'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -36,6 +36,7 @@ from everturn.store.dynamo_errors import (
     fault_of,
     item_in,
     translated,
+    when_free,
 )
 from everturn.store.heads import Heads, head_key
 from everturn.store.logs import Logs
@@ -71,12 +72,12 @@ class DynamoSessionStore:
     def head_and_turn(self, key: SessionKey, turn_id: str) -> tuple[Head | None, TurnRecord | None]:
         """One TransactGetItems; one Query more while the head has sections."""
         turn_key = to_item({"pk": keys.session_pk(key), "sk": keys.turn_sk(turn_id)})
+        wanted: Any = [
+            {"Get": {"TableName": self._table, "Key": one}} for one in (head_key(key), turn_key)
+        ]
         with dynamo_errors():
-            answer = self._client.transact_get_items(
-                TransactItems=[
-                    {"Get": {"TableName": self._table, "Key": one}}
-                    for one in (head_key(key), turn_key)
-                ]
+            answer = when_free(
+                self._pace, lambda: self._client.transact_get_items(TransactItems=wanted)
             )
         head, turn = (one.get("Item") for one in answer["Responses"])
         return self._heads.complete(key, head), to_turn(turn_id, turn)
@@ -123,7 +124,8 @@ class DynamoSessionStore:
         held = {"epoch": owner.epoch, "request_id": owner.request_id}
         values = {"version": head.version + 1, "owner": held}
         try:
-            self._client.update_item(**update_of(self._table, key, values, head))
+            update = update_of(self._table, key, values, head)
+            when_free(self._pace, lambda: self._client.update_item(**update))
         except AwsError as error:
             return self._claimed(key, head, owner, error)
         return replace(head, version=head.version + 1, owner=owner)

@@ -5,14 +5,17 @@ It must not decide what is done about one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from everturn.errors import StoreRefused, StoreUnavailable
+from everturn.store.pace import Pace
+
+Answer = TypeVar("Answer")
 
 AwsError = (ClientError, BotoCoreError)
 """All that a client raises."""
@@ -97,6 +100,18 @@ def item_in(error: ClientError | BotoCoreError) -> dict[str, Any] | None:
     response: Mapping[str, Any] = error.response if isinstance(error, ClientError) else {}
     item: dict[str, Any] | None = response.get("Item")
     return item
+
+
+def when_free(pace: Pace, request: Callable[[], Answer]) -> Answer:
+    """Return what `request` answers, made again while a transaction holds one of its items."""
+    deadline = pace.deadline()
+    while True:
+        try:
+            return request()
+        except ClientError as error:
+            if fault_of(error) is not Fault.CONTENDED or pace.is_over(deadline):
+                raise
+        pace.pause()
 
 
 @contextmanager

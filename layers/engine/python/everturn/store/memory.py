@@ -97,8 +97,8 @@ class InMemorySessionStore:
             before = commit.before.session if commit.before else Session()
             if not commit.events or commit.after.seq != before.seq + len(commit.events):
                 raise StoreRefused(f"{len(commit.events)} events do not lead to {commit.after.seq}")
-            if any(one.commit_id == commit.commit_id for one in kept.log) and kept.head:
-                return kept.head
+            if any(one.commit_id == commit.commit_id for one in kept.log):
+                return head_after(commit)
             _check_version(commit.key, commit.before, kept.head)
             index = index_of(before, commit.events)
             _check_ids(kept, index)

@@ -67,7 +67,7 @@ class Writer:
         self._pace = pace
 
     def write(self, plan: Plan) -> Head:
-        """Write `plan`; return its head, or a later one if others followed before we heard of it.
+        """Write `plan`; return the head that it leaves, even if others have followed since.
 
         One TransactWriteItems. Surplus ids: one PutItem and a transaction for each 99 before it.
         Raises `VersionConflict`, `IdsTaken`, and `StoreUnavailable` once it is known that nothing
@@ -177,17 +177,20 @@ class Writer:
         return None if _same(head, plan.commit.before) else self._own(plan, head)
 
     def _own(self, plan: Plan, head: Head | None) -> Head:
-        """Return `head` if our commit is in its log. Raises `VersionConflict`."""
+        """Return our own head if our commit is in the log of `head`. Raises `VersionConflict`.
+
+        A caller whose commit others followed learns of them with its next one.
+        """
         commit = plan.commit
         if head and head.commit_id == commit.commit_id:
-            return head
+            return plan.after
         if (
             head
             and head.created == plan.after.created
             and head.session.seq >= plan.last_seq
             and self._heads.has_commit(commit.key, plan.last_seq, commit.commit_id)
         ):
-            return head
+            return plan.after
         raise VersionConflict(f"{commit.key.session} moved on before {plan.last_seq}", head=head)
 
     def _given_up(self, plan: Plan) -> Head:

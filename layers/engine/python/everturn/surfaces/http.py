@@ -1,4 +1,4 @@
-"""The HTTP routes of `http_api`: a request to a use case, its result to an answer; no rule lives here."""
+"""The HTTP routes of `http_api`: a request to a use case, its result to an answer; no rules."""
 
 from __future__ import annotations
 

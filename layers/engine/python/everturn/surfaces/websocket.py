@@ -57,9 +57,7 @@ class Sockets:
         """Do what a frame asks; a refusal is answered with an `error` frame."""
         frame_id: str | None = None
         try:
-            if len(text.encode("utf-8", "surrogatepass")) > WEBSOCKET_INBOUND_FRAME_BYTES:
-                raise TooLarge("The frame is over 32 KB; send a large input over HTTP.")
-            data = read_json(text)
+            data = _read(text)
             given = data.get("id") if isinstance(data, dict) else None
             frame_id = given if isinstance(given, str) else None
             self._do(connection_id, read_frame(data))
@@ -120,6 +118,12 @@ class Sockets:
                 case _:
                     return True
         return True
+
+
+def _read(text: str) -> Any:
+    if len(text.encode("utf-8", "surrogatepass")) > WEBSOCKET_INBOUND_FRAME_BYTES:
+        raise TooLarge("The frame is over 32 KB; send a large input over HTTP.")
+    return read_json(text)
 
 
 def _reference(body: dict[str, Any]) -> dict[str, Any]:

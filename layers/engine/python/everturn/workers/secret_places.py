@@ -23,7 +23,7 @@ class SecretPlaces:
         self._environment_allowed = environment_allowed
 
     def __call__(self, place: Mapping[str, Any]) -> str:
-        """Return the secret that `{secret_arn}`, `{ssm}` or `{env}` names. Source: decision-protocol O-23.
+        """Return the secret that `{secret_arn}`, `{ssm}` or `{env}` names. Source: O-23.
 
         Raises `SecretUnavailable`.
         """
