@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest
-from botocore.exceptions import EndpointConnectionError
 from botocore.handlers import BUILTIN_HANDLERS
 from moto import mock_aws
 from moto.core.models import botocore_stubber
@@ -38,12 +37,16 @@ _OWN_PREFIXES = ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_
 _ACCESS_KEY = "local"
 
 
+class RuntimeStopped(RuntimeError):
+    """A handler sent a request after its runtime had stopped."""
+
+
 def _stay_here(request: AWSPreparedRequest, **_: Any) -> None:
     """Refuse what a handler left behind by a stopped runtime still wants to send to AWS."""
     signature = str(request.headers.get("Authorization", ""))
     is_ours = f"Credential={_ACCESS_KEY}/" in signature
     if is_ours and not botocore_stubber.enabled and not re.match(_LOOPBACK, request.url):
-        raise EndpointConnectionError(endpoint_url=request.url)
+        raise RuntimeStopped(request.url)
 
 
 BUILTIN_HANDLERS.append(("before-send", _stay_here))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.handlers import BUILTIN_HANDLERS
@@ -18,9 +19,18 @@ from everturn_local.patches.dynamodb_observed import ItemWrite, existing_bytes, 
 from everturn_local.template import ACCOUNT
 from everturn_local.usage import Classifier, Line, Usage, default_category
 
-_PARAMETERS = "everturn_meter_parameters"
+_REQUEST = "everturn_meter_request"
+_BODIES = ("Body", "Data", "MessageBody", "input", "Payload")
 _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 _REFUSED = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as the handler made it."""
+
+    parameters: Mapping[str, Any]
+    bytes_in: int
 
 
 class Meter:
@@ -56,10 +66,11 @@ class Meter:
         self,
         service: str,
         operation: str,
-        parameters: Mapping[str, Any],
+        request: SentRequest,
         answer: Mapping[str, Any],
     ) -> None:
         """Count one request of a handler, on the thread that made it."""
+        parameters = request.parameters
         writes, page_bytes = take_observed()
         if operation == "ReceiveMessage" and not answer.get("Messages"):
             return
@@ -69,7 +80,8 @@ class Meter:
             case "dynamodb":
                 line = self._read(operation, parameters, answer, page_bytes)
             case _:
-                line = _line_by_bytes(operation, parameters, answer)
+                received = answer.get("ContentLength") if operation == "GetObject" else 0
+                line = Line(requests=1, bytes_in=request.bytes_in, bytes_out=int(received or 0))
         name = f"{service}.{operation}"
         thread_name = threading.current_thread().name
         self.count(self._classify(name, parameters, thread_name), name, line)
@@ -151,28 +163,14 @@ def _bodies(parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [body for action in actions for body in action.values()] if actions else [parameters]
 
 
-def _line_by_bytes(
-    operation: str, parameters: Mapping[str, Any], answer: Mapping[str, Any]
-) -> Line:
-    sent = [parameters.get(name) for name in ("Body", "Data", "MessageBody", "input", "Payload")]
-    received = answer.get("ContentLength") if operation == "GetObject" else 0
-    return Line(
-        requests=1,
-        bytes_in=sum(_length(each) for each in sent),
-        bytes_out=int(received or 0),
+def _bytes_sent(parameters: Mapping[str, Any]) -> int:
+    """Bytes of the request's body, message, frame or input; files are measured, not read."""
+    messages = [parameters, *(parameters.get("Entries") or ())]
+    sent = [each[name] for each in messages for name in _BODIES if name in each]
+    return sum(
+        len(each.encode()) if isinstance(each, str) else determine_content_length(each) or 0
+        for each in sent
     )
-
-
-def _length(body: object) -> int:
-    match body:
-        case str():
-            return len(body.encode())
-        case bytes() | bytearray():
-            return len(body)
-        case None:
-            return 0
-        case _:
-            return determine_content_length(body) or 0
 
 
 _ACTIVE: list[Meter] = []
@@ -185,16 +183,16 @@ def _is_metered(context: Mapping[str, Any]) -> bool:
 
 def _before(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
     if _ACTIVE and _is_metered(context):
-        context[_PARAMETERS] = dict(params)
+        context[_REQUEST] = SentRequest(dict(params), _bytes_sent(params))
         take_observed()
 
 
 def _after(parsed: Mapping[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
-    parameters = context.pop(_PARAMETERS, None)
-    if parameters is None:
+    request = context.pop(_REQUEST, None)
+    if request is None:
         return
     for meter in tuple(_ACTIVE):
-        meter.record(model.service_model.service_name, model.name, parameters, parsed)
+        meter.record(model.service_model.service_name, model.name, request, parsed)
 
 
 BUILTIN_HANDLERS.append(("before-parameter-build", _before))

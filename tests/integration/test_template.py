@@ -24,7 +24,8 @@ VARIABLES = {
     "reader": frozenset({"TABLE", "BUCKET"}),
     "websocket": FRONT_DOOR | {"WEBSOCKET_ENDPOINT"},
     "authorizer": frozenset({"TABLE"}),
-    "driver": FRONT_DOOR | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS"},
+    "driver": FRONT_DOOR
+    | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"},
     "fanout": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "WEBSOCKET_ENDPOINT"}),
     "recovery": frozenset(
         {
@@ -32,7 +33,6 @@ VARIABLES = {
             "BUCKET",
             "QUEUE_URL",
             "STEP_MACHINE_ARN",
-            "WEBSOCKET_ENDPOINT",
             "RUNNABLE_SECONDS",
         }
     ),

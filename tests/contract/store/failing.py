@@ -8,6 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from contract.store.conftest import Aws
+from everturn.store.dynamo import DynamoSessionStore
+
 Trouble = Callable[[Callable[[], Any]], Any]
 """Gets the real request and does with it what it likes."""
 
@@ -83,3 +86,9 @@ def then_loses_the_answer(action: Callable[[], Any]) -> Trouble:
         raise ReadTimeoutError(endpoint_url="https://dynamodb")
 
     return trouble
+
+
+def failing(aws: Aws, **troubles: list[Any]) -> tuple[DynamoSessionStore, Failing]:
+    """Return a store and its client; the troubles are by method."""
+    client = Failing(aws.dynamodb.client, troubles)
+    return aws.store(client), client

@@ -59,7 +59,7 @@ def test_events_carry_the_connection(stack: Probe) -> None:
         socket.send("{}")
         socket.recv(timeout=5)
         own = connection_id(stack)
-    until(lambda: events(stack, "$disconnect"), lambda found: bool(found))
+    until(lambda: events(stack, "$disconnect"), bool)
 
     connected, message = events(stack, "$connect")[-1], events(stack, "$default")[-1]
     gone = until(
@@ -117,9 +117,12 @@ def test_a_route_that_fails_tells_the_client(stack: Probe) -> None:
 def test_frames_over_32_kb_and_messages_over_128_kb_close_the_connection(
     stack: Probe, frames: list[str], code: int
 ) -> None:
-    with opened(stack) as socket, pytest.raises(ConnectionClosed) as closed:
+    def talk(socket: ClientConnection) -> None:
         socket.send(iter(frames) if len(frames) > 1 else frames[0])
         socket.recv(timeout=5)
+
+    with opened(stack) as socket, pytest.raises(ConnectionClosed) as closed:
+        talk(socket)
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == code

@@ -31,12 +31,14 @@ IN_FRAMES: list[dict[str, Any]] = [
 ]
 
 OUT_FRAMES: list[dict[str, Any]] = [
-    {"type": "subscribed", "id": "1", "session_id": "s1"},
+    {"type": "subscribed", "id": "1", "session_id": "s1", "seq": 4},
+    {"type": "unsubscribed", "id": "1"},
     {
         "type": "event",
         "id": "1",
         "session_id": "s1",
         "cursor": "5.2-0",
+        "seq": 5,
         "prev_seq": 4,
         "event": {
             "session_id": "s1",
@@ -61,7 +63,14 @@ OUT_FRAMES: list[dict[str, Any]] = [
         },
     },
     {"type": "more", "id": "1", "session_id": "s1", "cursor": "500.2-0"},
-    {"type": "event_ref", "session_id": "s1", "cursor": "6.2-0", "prev_seq": 5, "seq": 6},
+    {
+        "type": "event_ref",
+        "session_id": "s1",
+        "cursor": "6.2-0",
+        "seq": 6,
+        "prev_seq": 5,
+        "event_type": "message.new",
+    },
     {
         "type": "accepted",
         "id": "2",

@@ -86,6 +86,8 @@ class NewCommit:
     """The step kind that a driver has to be woken for."""
 
     owner: Owner | None = None
+    """The owner after this commit; nobody where it is `None`."""
+
     due_epoch_s: int | None = None
     created: str = ""
     """The uuid of a new session; ignored otherwise."""

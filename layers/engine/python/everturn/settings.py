@@ -59,6 +59,11 @@ def settings() -> Settings:
     return read(os.environ)
 
 
+def local_variable(name: str) -> str:
+    """Return a variable that an agent names as its secret's place; empty unless we run locally."""
+    return os.environ.get(name, "") if settings().worker_networks == "any" else ""
+
+
 def needed(name: str) -> str:
     """Return the text of a setting that must be there. Raises `SettingsMissing`, which names it."""
     value = getattr(settings(), name)

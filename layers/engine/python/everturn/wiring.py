@@ -16,10 +16,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from everturn.clock import SystemClock
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import SessionReader
+from everturn.errors import EverturnError
 from everturn.llm.registry import ModelRegistry, Served
+from everturn.observability import logger
 from everturn.ports import AgentRecord, Logged, SessionKey
-from everturn.settings import needed, settings
-from everturn.store.blobs import S3Blobs
+from everturn.settings import local_variable, needed, settings
+from everturn.store.blobs import NoBlobs, S3Blobs
 from everturn.store.directory import DynamoDirectory
 from everturn.store.dynamo import DynamoSessionStore
 from everturn.store.stream import from_image
@@ -77,7 +79,8 @@ def store() -> DynamoSessionStore:
 @lru_cache(maxsize=1)
 def directory() -> DynamoDirectory:
     """Return the directory."""
-    return DynamoDirectory(needed("table"), boto3.client("dynamodb", config=AWS), blobs())
+    bodies = blobs() if settings().bucket else NoBlobs()
+    return DynamoDirectory(needed("table"), boto3.client("dynamodb", config=AWS), bodies)
 
 
 @lru_cache(maxsize=1)
@@ -217,13 +220,17 @@ def push() -> WebSocketPush:
 
 
 def new_lanes(key: SessionKey) -> Lanes:
-    """Return fresh lanes; a connection that is gone stops watching the session."""
+    """Return fresh lanes; a connection that cannot follow is closed and stops watching."""
     from everturn.push.lane import LaneEnd  # noqa: PLC0415  # not every function's
     from everturn.push.lanes import Lanes  # noqa: PLC0415  # not every function's
 
     def ended(connection_id: str, why: LaneEnd) -> None:
-        if why is LaneEnd.GONE:
+        if why is not LaneEnd.GONE:
+            push().disconnect(connection_id)
+        try:
             store().remove_watcher(key, connection_id)
+        except EverturnError as error:  # the next frame to it finds it gone again
+            logger.warning("a watcher was not removed", reason=type(error).__name__)
 
     return Lanes(push().post, on_end=ended)
 
@@ -258,7 +265,7 @@ def advance_session() -> AdvanceSession:
             clock=CLOCK,
             models=models(),
             decider=WebhookDecider(networks),
-            secrets=SecretPlaces(environment_allowed=networks == "any"),
+            secrets=SecretPlaces(local_variable),
             new_lanes=new_lanes,
             attempts=attempts,
             runnable_s=settings().runnable_seconds,

@@ -8,10 +8,10 @@ from typing import Any, Final
 from everturn.commands.read_session import as_call
 from everturn.commands.reading import Loaded
 from everturn.drive.holding import MakeCommand
-from everturn.errors import DefectError
+from everturn.errors import DefectError, RejectedError
 from everturn.ports import Logged
 from everturn.protocol.action import ToolErrorAction, ToolResultAction
-from everturn.protocol.decision import DecisionResponse
+from everturn.protocol.decision import DecisionResponse, check_response
 from everturn.protocol.ids import uuid5_in
 from everturn.protocol.json_text import canonical, compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
@@ -179,9 +179,8 @@ def to_command(
     """Return the command that a worker's answer means. Source: decision-protocol P-2, O-5, X-4."""
     match answer:
         case Answered(response=response):
-            problem = _unsupported(response, call)
-            if problem:
-                refused = DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True)
+            refused = _refused(response, call)
+            if refused is not None:
                 return _failed(refused, decision, deliveries)
             settled = _settled(response, call, facts, state)
         case Deferred():
@@ -264,6 +263,16 @@ def _result(action: ToolResultAction, call: Call, facts: Facts) -> ToolAnswered 
         if violation is not None:
             return ToolRefused(invalid_result_text(call.name, violation))
     return ToolAnswered(text)
+
+
+def _refused(response: DecisionResponse, call: Call) -> DeliveryFailed | None:
+    """Return what is wrong with an answer as a whole. Source: decision-protocol P-2, P-3, D-8."""
+    try:
+        check_response(response, decides="engine")
+    except RejectedError as error:
+        return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
+    problem = _unsupported(response, call)
+    return DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True) if problem else None
 
 
 def _unsupported(response: DecisionResponse, call: Call) -> str:

@@ -67,6 +67,15 @@ class SubscribedFrame(WireModel):
     type: Literal["subscribed"] = "subscribed"
     id: str
     session_id: SessionId
+    seq: int
+    """The session's last event at that moment."""
+
+
+class UnsubscribedFrame(WireModel):
+    """The subscription of this id is over."""
+
+    type: Literal["unsubscribed"] = "unsubscribed"
+    id: str
 
 
 class EventFrame(WireModel):
@@ -76,6 +85,7 @@ class EventFrame(WireModel):
     id: Maybe[str] = None
     session_id: SessionId
     cursor: str
+    seq: int
     prev_seq: int
     event: EventEnvelope
 
@@ -119,8 +129,9 @@ class EventRefFrame(WireModel):
     id: Maybe[str] = None
     session_id: SessionId
     cursor: str
-    prev_seq: int
     seq: int
+    prev_seq: int
+    event_type: str
 
 
 class AcceptedFrame(WireModel):
@@ -158,6 +169,7 @@ class PongFrame(WireModel):
 
 OutFrame = Annotated[
     SubscribedFrame
+    | UnsubscribedFrame
     | EventFrame
     | DeltaFrame
     | MoreFrame

@@ -1,4 +1,4 @@
-"""Stored events as clients see them, and the cursors of a stream; it reads nothing and hides what is private."""
+"""Stored events as clients see them, and the cursors of a stream; what is private stays inside."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from everturn.push.frames import EventPush
 def event_pushes(
     session_id: str, commit: Logged, watcher: Watcher, cursor: Cursor
 ) -> list[EventPush]:
-    """Return the frames of a commit for one subscription, in order; of a turn only, where it asks for one.
+    """Return the frames of a commit for one subscription, in order; of its turn, if it names one.
 
     `prev_seq` is the event before in this subscription's stream: a client that does not have it has
     a gap. A commit is pushed whole, so the chain goes from its predecessor's last event.

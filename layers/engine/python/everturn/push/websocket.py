@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -41,6 +42,14 @@ class WebSocketPush:
         except BotoCoreError as error:  # timeout, refused connection
             return Failed(type(error).__name__)
         return Sent()
+
+    def disconnect(self, connection_id: str) -> None:
+        """Close a connection whose reader has a gap, so that it comes back and asks for the rest.
+
+        One that is gone, or cannot be closed now, is left alone. Source: E-6.
+        """
+        with suppress(ClientError, BotoCoreError):
+            self._client.delete_connection(ConnectionId=connection_id)
 
 
 def to_outcome(error: ClientError) -> PushOutcome:

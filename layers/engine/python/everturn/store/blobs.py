@@ -40,6 +40,18 @@ class Blobs(Protocol):
         ...
 
 
+class NoBlobs:
+    """`Blobs` of a function that was given no bucket."""
+
+    def put(self, key: str, body: bytes) -> BlobPlace:
+        """Raise `StoreRefused`."""
+        raise StoreRefused(f"there is no bucket for {len(body)} bytes under {key}")
+
+    def get(self, place: BlobPlace) -> bytes:
+        """Raise `StoreRefused`."""
+        raise StoreRefused(f"there is no bucket to read {place.key} from")
+
+
 class S3Blobs:
     """`Blobs` in a bucket, behind a cache of this process; a cached body costs no request."""
 

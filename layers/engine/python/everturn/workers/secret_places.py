@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from everturn.errors import TransientError
@@ -19,8 +18,9 @@ class SecretUnavailable(TransientError, code="secret_unavailable"):
 class SecretPlaces:
     """Reads secrets from Secrets Manager, Parameter Store or, locally, the environment."""
 
-    def __init__(self, *, environment_allowed: bool) -> None:
-        self._environment_allowed = environment_allowed
+    def __init__(self, variable: Callable[[str], str]) -> None:
+        """Take the reader of environment variables; one that knows none refuses `env` places."""
+        self._variable = variable
 
     def __call__(self, place: Mapping[str, Any]) -> str:
         """Return the secret that `{secret_arn}`, `{ssm}` or `{env}` names. Source: O-23.
@@ -36,7 +36,7 @@ class SecretPlaces:
                 return str(parameters.get_parameter(place["ssm"], decrypt=True, max_age=CACHED_S))
         except parameters.GetParameterError as error:
             raise SecretUnavailable("the worker's signing secret could not be read") from error
-        value = os.environ.get(place.get("env", "")) if self._environment_allowed else None
+        value = self._variable(place.get("env") or "")
         if not value:
             raise SecretUnavailable("the worker's signing secret is not set")
         return value

@@ -1,0 +1,53 @@
+"""What holds for every test: no socket reaches beyond this machine. Fixtures of one kind stand beside it."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+class OutsideNetwork(Exception):
+    """A test tried to reach beyond this machine."""
+
+
+def is_local(family: int, address: Any) -> bool:
+    """Return whether a socket's address is on this machine; names other than `localhost` are not."""
+    if family not in {socket.AF_INET, socket.AF_INET6}:
+        return True
+    host = str(address[0]).partition("%")[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _Guarded(socket.socket):
+    """Holds the methods that take the place of `socket.socket`'s; never instantiated."""
+
+    def connect(self, address: Any, /) -> None:
+        """Connect to this machine; raises `OutsideNetwork` for any other."""
+        if not is_local(self.family, address):
+            raise OutsideNetwork(f"a test tried to connect to {address!r}")
+        _REAL_CONNECT(self, address)
+
+    def connect_ex(self, address: Any, /) -> int:
+        """Connect to this machine; raises `OutsideNetwork` for any other."""
+        if not is_local(self.family, address):
+            raise OutsideNetwork(f"a test tried to connect to {address!r}")
+        return _REAL_CONNECT_EX(self, address)
+
+
+_REAL_CONNECT = socket.socket.connect
+_REAL_CONNECT_EX = socket.socket.connect_ex
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _closed_network() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _Guarded.connect)
+        patch.setattr(socket.socket, "connect_ex", _Guarded.connect_ex)
+        yield
