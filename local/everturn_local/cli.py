@@ -34,6 +34,15 @@ def main(
     logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s %(message)s")
 
 
+def _environment() -> dict[str, str]:
+    """Return what the functions are told beside the template: say little, on standard error."""
+    quiet = logging.getLogger().level > logging.INFO
+    return {
+        "POWERTOOLS_LOG_LEVEL": "ERROR" if quiet else "INFO",
+        "POWERTOOLS_METRICS_DISABLED": "true",
+    }
+
+
 @app.command()
 def dev(
     port: Annotated[
@@ -58,7 +67,7 @@ def dev(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     console = Console(stderr=as_json)
-    with LocalRuntime(template, http_port=port) as runtime:
+    with LocalRuntime(template, http_port=port, environment=_environment()) as runtime:
         access = open_access(runtime, workspace, api_key or None)
         register_sample_agent(runtime, access, ROOT)
         if as_json:
@@ -89,7 +98,7 @@ def demo(template: Template = ROOT / "template.yaml") -> None:
 
     console = Console()
     with console.status("starting the local runtime"):
-        runtime = LocalRuntime(template)
+        runtime = LocalRuntime(template, environment=_environment())
         runtime.start()
     try:
         access = open_access(runtime, "demo")

@@ -97,12 +97,12 @@ class WebSocketGateway:
         """Close idle and old connections, for as long as the server lives."""
         self._loop, self._watch_again = asyncio.get_running_loop(), asyncio.Event()
         while True:
+            self._watch_again.clear()
             now = self._clock.now()
             for connection in list(self._connections.values()):
                 if _end_of(connection) <= now:
                     await self._close(connection, GOING_AWAY)
             ends = [_end_of(each) - now for each in self._connections.values()]
-            self._watch_again.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._watch_again.wait(), min([60.0, *ends]))
 
@@ -239,9 +239,9 @@ class WebSocketGateway:
             text: str | bytes = data.decode()
         except UnicodeDecodeError:
             text = data
+        connection.last_active_s = self._clock.now()
         if not await self._send(connection, text):
             return _error(410, "GoneException")
-        connection.last_active_s = self._clock.now()
         return Response(status_code=200)
 
     async def _send(self, connection: _Connection, data: str | bytes) -> bool:

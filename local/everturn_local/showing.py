@@ -22,7 +22,7 @@ class TurnPrinter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._streaming = False
+        self._streaming = ""
 
     def show(self, frame: dict[str, Any]) -> None:
         """Print what a frame says to a person."""
@@ -41,16 +41,20 @@ class TurnPrinter:
             self._console.print(text, end="", style="cyan", markup=False, highlight=False)
 
     def _begin(self, what: str) -> None:
-        if not self._streaming:
+        if self._streaming != what:
+            self._end_stream()
             self._console.print(f"  [dim]{what:>12}[/]  ", end="")
-            self._streaming = True
+            self._streaming = what
 
     def _line(self, what: str, text: str, style: str = "") -> None:
-        if self._streaming:
-            self._console.print()
-            self._streaming = False
+        self._end_stream()
         self._console.print(f"  [dim]{what:>12}[/]  ", end="")
         self._console.print(text, style=style, markup=False, highlight=False)
+
+    def _end_stream(self) -> None:
+        if self._streaming:
+            self._console.print()
+            self._streaming = ""
 
     def _event(self, payload: dict[str, Any]) -> None:
         match payload["type"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,16 @@ def until(read: Callable[[], T], accept: Callable[[T], bool], within_s: float = 
         if accept(value) or time.monotonic() > end:
             return value
         time.sleep(0.005)
+
+
+def has(length: int) -> Callable[[Sized], bool]:
+    """Accept a value of that length."""
+    return lambda value: len(value) == length
+
+
+def contains(element: str) -> Callable[[Container[str]], bool]:
+    """Accept what has that element."""
+    return lambda value: element in value
 
 
 def stays(read: Callable[[], T], for_s: float) -> T:

@@ -175,7 +175,7 @@ def test_a_cancelled_transaction_restores_every_item_and_names_the_reasons() -> 
             )
 
         items = dynamodb.scan(TableName="t")["Items"]
-    reasons = cancelled.value.response["CancellationReasons"]  # type: ignore[typeddict-item]
+    reasons = cancelled.value.response["CancellationReasons"]
     assert items == [before, gaps.item("there")]
     assert [each["Code"] for each in reasons] == ["None", "None", "ConditionalCheckFailed"]
     assert reasons[2]["Item"] == gaps.item("there")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from integration.local.probe import Probe, running_stack, until
+from integration.local.probe import Probe, has, running_stack, until
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_a_killed_invocation_is_delivered_again_to_a_new_process(stack: Probe) -
 
     died = stack.runtime.kill("worker")
     stack.runtime.skip_time(3)
-    seen = until(lambda: stack.seen("killed"), lambda found: len(found) == 2)
+    seen = until(lambda: stack.seen("killed"), has(2))
     stack.runtime.kill("worker")
 
     first, second = pids(stack, "killed")
@@ -40,7 +40,7 @@ def test_a_killed_invocation_is_delivered_again_to_a_new_process(stack: Probe) -
 def test_an_idle_process_is_used_again(stack: Probe) -> None:
     for number in range(3):
         stack.send("calm", number)
-        until(lambda: stack.seen("calm"), lambda seen, n=number: len(seen) == 2 * n + 2)
+        until(lambda: stack.seen("calm"), has(2 * n + 2))
 
     assert stack.seen("calm")[-1] == "end 2"
     assert len(set(pids(stack, "calm"))) == 1

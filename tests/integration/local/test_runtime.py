@@ -17,7 +17,15 @@ from everturn_local.cloud import LocalCloud, RuntimeStopped
 from everturn_local.runtime import LocalRuntime
 from everturn_local.stack import Endpoints, create_stack
 from everturn_local.template import Deployment, load_template
-from integration.local.probe import IMPORTS, REAL_TEMPLATE, TEMPLATE, Probe, running_stack, until
+from integration.local.probe import (
+    IMPORTS,
+    REAL_TEMPLATE,
+    TEMPLATE,
+    Probe,
+    has,
+    running_stack,
+    until,
+)
 
 
 def test_a_runtime_starts_and_stops_in_time_even_with_running_invocations() -> None:
@@ -42,7 +50,7 @@ def test_runtimes_one_after_another_share_nothing() -> None:
     for _ in range(2):
         with running_stack() as probe:
             probe.send("again", 1)
-            seen = until(lambda: probe.seen("again"), lambda found: len(found) == 2)
+            seen = until(lambda: probe.seen("again"), has(2))
             names.append(probe.runtime.physical["Table"])
             variables.append(os.environ["STACK_TABLE"])
 
@@ -62,7 +70,7 @@ def test_a_stopped_runtime_leaves_no_thread_and_no_credentials(
     with running_stack() as probe:
         inside = (os.environ["AWS_ACCESS_KEY_ID"], os.environ.get("AWS_ENDPOINT_URL"))
         probe.send("gone", 1)
-        until(lambda: probe.seen("gone"), lambda seen: len(seen) == 2)
+        until(lambda: probe.seen("gone"), has(2))
     left = until(
         lambda: {thread.name for thread in set(threading.enumerate()) - before},
         lambda names: not names,

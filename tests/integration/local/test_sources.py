@@ -12,7 +12,7 @@ import pytest
 
 from everturn_local.faults import Delivery, Faults
 from everturn_local.filters import passes
-from integration.local.probe import Probe, running_stack, stays, until
+from integration.local.probe import Probe, contains, has, running_stack, stays, until
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,8 @@ def test_a_group_stays_in_order_while_other_groups_run_beside_it(stack: Probe) -
         stack.send("other", number, seconds=0.2)
     started = time.monotonic()
 
-    slow = until(lambda: stack.seen("slow"), lambda seen: len(seen) == 6)
-    other = until(lambda: stack.seen("other"), lambda seen: len(seen) == 6)
+    slow = until(lambda: stack.seen("slow"), has(6))
+    other = until(lambda: stack.seen("other"), has(6))
 
     took_s = time.monotonic() - started
     in_order = [f"{what} {number}" for number in range(3) for what in ("begin", "end")]
@@ -57,7 +57,7 @@ def test_a_group_stays_in_order_while_other_groups_run_beside_it(stack: Probe) -
 
 def test_a_queue_record_has_the_shape_that_lambda_gives(stack: Probe) -> None:
     stack.send("shape", 1)
-    until(lambda: stack.seen("shape"), lambda seen: len(seen) == 2)
+    until(lambda: stack.seen("shape"), has(2))
 
     record = json.loads(stack.texts("seen#shape", "record")[0])
     assert record.keys() == {
@@ -91,7 +91,7 @@ def test_a_reported_failure_blocks_its_group_until_the_message_comes_again(stack
     first = until(lambda: stack.seen("failing"), lambda seen: seen == ["begin 1"])
     blocked = stays(lambda: stack.seen("failing"), for_s=0.2)
     stack.runtime.skip_time(3)
-    final = until(lambda: stack.seen("failing"), lambda seen: len(seen) == 5)
+    final = until(lambda: stack.seen("failing"), has(5))
 
     assert first == blocked == ["begin 1"]
     assert final == ["begin 1", "begin 1", "end 1", "begin 2", "end 2"]
@@ -100,12 +100,12 @@ def test_a_reported_failure_blocks_its_group_until_the_message_comes_again(stack
 def test_a_message_that_fails_too_often_goes_to_the_dead_letter_queue(stack: Probe) -> None:
     stack.send("doomed", 1, fail_until=99)
     for received in range(1, 4):
-        until(lambda: stack.seen("doomed"), lambda seen, n=received: len(seen) == n)
+        until(lambda: stack.seen("doomed"), has(n))
         stack.runtime.skip_time(3)
 
     dead = until(
         lambda: [each for each in swept(stack) if "Records" in each],
-        lambda events: len(events) == 1,
+        has(1),
     )
 
     assert json.loads(dead[0]["Records"][0]["body"]) == {
@@ -127,9 +127,9 @@ def test_dropped_and_duplicated_messages(stack: Probe) -> None:
     for number in (1, 2, 3):
         stack.send("faulty", number)
 
-    until(lambda: stack.seen("faulty"), lambda seen: len(seen) == 6)
+    until(lambda: stack.seen("faulty"), has(6))
     stack.runtime.skip_time(3)
-    seen = until(lambda: stack.seen("faulty"), lambda seen: len(seen) == 8)
+    seen = until(lambda: stack.seen("faulty"), has(8))
 
     assert seen == ["begin 2", "end 2"] * 2 + ["begin 3", "end 3"] * 2
 
@@ -207,7 +207,7 @@ def test_the_step_machine_waits_until_a_time_and_then_wakes_the_queue(stack: Pro
 
     early = stays(lambda: stack.seen("timed"), for_s=0.2)
     stack.runtime.skip_time(3 * 3600)
-    seen = until(lambda: stack.seen("timed"), lambda found: len(found) == 2)
+    seen = until(lambda: stack.seen("timed"), has(2))
 
     assert (early, seen) == ([], ["begin 1", "end 1"])
     record = json.loads(stack.texts("seen#timed", "record")[0])
@@ -233,8 +233,8 @@ def test_deliveries_are_quick(stack: Probe) -> None:
         started = time.time()
         stack.send("quick", number)
         stack.put("quick", f"LOG#quick{number}")
-        until(lambda: stack.seen("quick"), lambda seen, n=number: len(seen) == 2 * n + 2)
-        until(lambda: fanned(stack), lambda keys, n=number: f"LOG#quick{n}" in keys)
+        until(lambda: stack.seen("quick"), has(2 * n + 2))
+        until(lambda: fanned(stack), contains(f"LOG#quick{number}"))
         begun = stack.items("seen#quick")[2 * number]["sk"]["S"]
         fan = next(
             item for item in stack.items("fanned") if item["key"]["S"] == f"LOG#quick{number}"

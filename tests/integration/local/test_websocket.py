@@ -25,7 +25,8 @@ def stack() -> Iterator[Probe]:
 
 def opened(stack: Probe, **options: Any) -> ClientConnection:
     """A socket that the authorizer lets in."""
-    return connect(f"{stack.runtime.ws_url}?key=good", max_size=None, **options)
+    socket: ClientConnection = connect(f"{stack.runtime.ws_url}?key=good", max_size=None, **options)
+    return socket
 
 
 def events(stack: Probe, route: str) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ Traces are those of `Tracing: Active`: powertools' Tracer would bring aws-xray-s
 
 from __future__ import annotations
 
+import sys
 import warnings
 from enum import StrEnum
 
@@ -13,7 +14,7 @@ from aws_lambda_powertools import Logger, Metrics
 
 warnings.filterwarnings("ignore", message="No application metrics to publish")
 
-logger = Logger()
+logger = Logger(stream=sys.stderr)
 metrics = Metrics()
 
 

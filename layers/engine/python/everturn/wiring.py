@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from everturn.surfaces.websocket import Sockets
 
 AWS: Final = Config(
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 3},
+    connect_timeout=1,
+    read_timeout=3,
+    retries={"mode": "standard", "total_max_attempts": 2},
     max_pool_connections=25,
 )
 PUSH: Final = Config(
