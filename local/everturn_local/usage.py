@@ -66,15 +66,21 @@ Classifier = Callable[[str, Mapping[str, Any], str], str]
 """(operation, request parameters, thread name) to category."""
 
 _READS = frozenset({"dynamodb.GetItem", "dynamodb.BatchGetItem", "dynamodb.Query"})
+_LOOKERS = ("watch", "reader-")
+"""How the names of threads begin that only look: the driver's watch, the long-polls."""
 
 
 def default_category(operation: str, parameters: Mapping[str, Any], thread_name: str) -> str:
-    """`push` for frames, `watch` for reads of threads named watch, `delta`, else `main`."""
+    """`push` for frames, `watch` for looks for news and readers, `delta`, else `main`.
+
+    A look is a read on a thread of `reader` or one named watch, or of nothing but `WATCH`.
+    """
     if operation.startswith("apigatewaymanagementapi."):
         return "push"
-    if operation in _READS and thread_name.startswith("watch"):
+    keys = sort_keys(parameters)
+    if operation in _READS and (thread_name.startswith(_LOOKERS) or keys == ["WATCH"]):
         return "watch"
-    if any(sort_key.startswith("DELTA#") for sort_key in sort_keys(parameters)):
+    if any(sort_key.startswith("DELTA#") for sort_key in keys):
         return "delta"
     return "main"
 

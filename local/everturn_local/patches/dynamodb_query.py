@@ -8,10 +8,12 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from moto.dynamodb.comparisons import get_comparison_func
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
@@ -20,22 +22,28 @@ from everturn_local.patches.replacing import replaced
 Rows = dict[Any, Any]
 
 
-def _partition_rows(
-    table: Table, hash_key: DynamoType, comparison: str | None, bounds: list[DynamoType]
-) -> Rows:
-    """The partition's rows that meet the range condition, in key order."""
+def _partition_rows(table: Table, asked: Mapping[str, Any]) -> Rows:
+    """The partition's rows that the page may show, and one more: it tells that there are more."""
+    hash_key = asked["hash_key"]
     if hash_key not in table.items:
         return {}
-    partition = table.items[hash_key]
     if not table.range_key_attr:
-        return {hash_key: partition}
-    rows = [
-        (range_key, item)
-        for range_key, item in partition.items()
-        if not comparison or range_key.compare(comparison, bounds)
-    ]
-    rows.sort(key=lambda row: row[0].cast_value)
-    return {hash_key: dict(rows)}
+        return {hash_key: table.items[hash_key]}
+    rows = [(range_key.cast_value, range_key) for range_key in table.items[hash_key]]
+    comparison = asked["range_comparison"]
+    if comparison:
+        meets = get_comparison_func(comparison)
+        bounds = [bound.cast_value for bound in asked["range_objs"]]
+        rows = [row for row in rows if meets(row[0], *bounds)]
+    backwards = asked["scan_index_forward"] is False
+    rows.sort(key=operator.itemgetter(0), reverse=backwards)
+    if asked["exclusive_start_key"]:
+        start = DynamoType(asked["exclusive_start_key"][table.range_key_attr]).cast_value
+        rows = [row for row in rows if (row[0] < start if backwards else row[0] > start)]
+    if asked["limit"]:
+        rows = rows[: asked["limit"] + 1]
+    partition = table.items[hash_key]
+    return {hash_key: {range_key: partition[range_key] for _, range_key in rows}}
 
 
 def _index_rows(table: Table, conditions: list[tuple[str, DynamoType]]) -> Rows:
@@ -44,7 +52,7 @@ def _index_rows(table: Table, conditions: list[tuple[str, DynamoType]]) -> Rows:
     for hash_key, partition in table.items.items():
         items: list[Any] = list(partition.values()) if table.range_key_attr else [partition]
         for item in items:
-            if all(item.attrs.get(name) == value for name, value in conditions):
+            if all(name in item.attrs and item.attrs[name] == value for name, value in conditions):
                 if table.range_key_attr:
                     rows.setdefault(hash_key, {})[item.range_key] = item
                 else:
@@ -64,14 +72,12 @@ def dynamodb_query() -> Iterator[None]:
         table: Table = asked.arguments["self"]
         index_name = asked.arguments.get("index_name")
         conditions = asked.arguments.get("hash_key_conditions")
-        hash_key = asked.arguments["hash_key"]
         view = copy.copy(table)
         rows: Any = table.items
         if index_name and conditions:
             rows = _index_rows(table, conditions)
-        elif not index_name and hash_key is not None:
-            comparison = asked.arguments["range_comparison"]
-            rows = _partition_rows(table, hash_key, comparison, asked.arguments["range_objs"])
+        elif not index_name and asked.arguments["hash_key"] is not None:
+            rows = _partition_rows(table, asked.arguments)
         view.items = rows
         asked.arguments["self"] = view
         return query(*asked.args, **asked.kwargs)

@@ -42,7 +42,7 @@ def plain_cloud() -> Iterator[None]:
 
 
 def a_table(stream: bool = False) -> Any:
-    """A client and one table `t` with keys pk and sk."""
+    """A client and one table `t` with keys pk and sk, and a sparse index `by_kind`."""
     dynamodb = boto3.client("dynamodb", region_name=REGION)
     extra: Any = {}
     if stream:
@@ -53,6 +53,17 @@ def a_table(stream: bool = False) -> Any:
         AttributeDefinitions=[
             {"AttributeName": "pk", "AttributeType": "S"},
             {"AttributeName": "sk", "AttributeType": "S"},
+            {"AttributeName": "kind", "AttributeType": "S"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by_kind",
+                "KeySchema": [
+                    {"AttributeName": "kind", "KeyType": "HASH"},
+                    {"AttributeName": "sk", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
         ],
         KeySchema=[
             {"AttributeName": "pk", "KeyType": "HASH"},
@@ -420,7 +431,8 @@ def a_timestamp_is_read_as_local_time() -> bool:
     try:
         due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))
         state = {"Type": "Wait", "Timestamp": due, "End": True}
-        return run_machine({"States": {"S": state}}, within_s=0.5)["status"] != "RUNNING"
+        described = run_machine({"States": {"S": state}}, within_s=0.5)
+        return bool(described["status"] != "RUNNING")
     finally:
         os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
         time.tzset()

@@ -181,36 +181,44 @@ def test_a_cancelled_transaction_restores_every_item_and_names_the_reasons() -> 
     assert reasons[2]["Item"] == gaps.item("there")
 
 
-def test_queries_answer_as_before_with_ranges_pages_order_and_indexes() -> None:
-    def answers() -> list[Any]:
-        dynamodb = gaps.a_table()
-        for number in range(12):
-            dynamodb.put_item(TableName="t", Item=gaps.item(f"LOG#{number:02d}"))
-            dynamodb.put_item(TableName="t", Item={"pk": {"S": f"q{number}"}, "sk": {"S": "x"}})
-        asked: list[Any] = []
-        for condition, extra in (
-            ("pk = :p", {}),
-            ("pk = :p AND begins_with(sk, :s)", {":s": {"S": "LOG#0"}}),
-            ("pk = :p AND sk BETWEEN :a AND :b", {":a": {"S": "LOG#03"}, ":b": {"S": "LOG#08"}}),
-            ("pk = :p AND sk > :a", {":a": {"S": "LOG#09"}}),
-        ):
-            for forward in (True, False):
-                pages = dynamodb.get_paginator("query").paginate(
-                    TableName="t",
-                    KeyConditionExpression=condition,
-                    ExpressionAttributeValues={":p": {"S": "p"}, **extra},
-                    ScanIndexForward=forward,
-                    PaginationConfig={"PageSize": 5},
-                )
-                asked.append([each["sk"]["S"] for page in pages for each in page["Items"]])
-        return asked
+def query_answers() -> list[Any]:
+    """Many queries of one table: ranges, pages, both directions, and a sparse index."""
+    dynamodb = gaps.a_table()
+    for number in range(12):
+        kind = {"kind": {"S": f"kind-{number % 2}"}} if number % 3 else {}
+        dynamodb.put_item(TableName="t", Item=gaps.item(f"LOG#{number:02d}", **kind))
+        dynamodb.put_item(TableName="t", Item={"pk": {"S": f"q{number}"}, "sk": {"S": "x"}})
+    asked: list[Any] = []
+    for index, condition, values in (
+        (None, "pk = :p", {":p": "p"}),
+        (None, "pk = :p AND begins_with(sk, :s)", {":p": "p", ":s": "LOG#0"}),
+        (None, "pk = :p AND sk BETWEEN :a AND :b", {":p": "p", ":a": "LOG#03", ":b": "LOG#08"}),
+        (None, "pk = :p AND sk > :a", {":p": "p", ":a": "LOG#09"}),
+        (None, "pk = :p", {":p": "missing"}),
+        ("by_kind", "kind = :k", {":k": "kind-1"}),
+        ("by_kind", "kind = :k AND sk < :s", {":k": "kind-0", ":s": "LOG#09"}),
+    ):
+        for forward in (True, False):
+            pages = dynamodb.get_paginator("query").paginate(
+                TableName="t",
+                **({"IndexName": index} if index else {}),
+                KeyConditionExpression=condition,
+                ExpressionAttributeValues={name: {"S": value} for name, value in values.items()},
+                ScanIndexForward=forward,
+                PaginationConfig={"PageSize": 3},
+            )
+            asked.append([each["sk"]["S"] for page in pages for each in page["Items"]])
+    return asked
 
+
+def test_queries_answer_as_before_with_ranges_pages_order_and_indexes() -> None:
     with gaps.plain_cloud():
-        plain = answers()
+        plain = query_answers()
     with gaps.plain_cloud(), dynamodb_query(), dynamodb_observed():
-        patched = answers()
+        patched = query_answers()
 
     assert patched == plain
+    assert [len(found) for found in patched] == [12, 12, 10, 10, 6, 6, 2, 2, 0, 0, 4, 4, 3, 3]
 
 
 def test_what_a_request_wrote_and_read_is_observed() -> None:

@@ -40,7 +40,7 @@ def test_a_killed_invocation_is_delivered_again_to_a_new_process(stack: Probe) -
 def test_an_idle_process_is_used_again(stack: Probe) -> None:
     for number in range(3):
         stack.send("calm", number)
-        until(lambda: stack.seen("calm"), has(2 * n + 2))
+        until(lambda: stack.seen("calm"), has(2 * number + 2))
 
     assert stack.seen("calm")[-1] == "end 2"
     assert len(set(pids(stack, "calm"))) == 1

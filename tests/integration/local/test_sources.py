@@ -100,7 +100,7 @@ def test_a_reported_failure_blocks_its_group_until_the_message_comes_again(stack
 def test_a_message_that_fails_too_often_goes_to_the_dead_letter_queue(stack: Probe) -> None:
     stack.send("doomed", 1, fail_until=99)
     for received in range(1, 4):
-        until(lambda: stack.seen("doomed"), has(n))
+        until(lambda: stack.seen("doomed"), has(received))
         stack.runtime.skip_time(3)
 
     dead = until(
@@ -233,7 +233,7 @@ def test_deliveries_are_quick(stack: Probe) -> None:
         started = time.time()
         stack.send("quick", number)
         stack.put("quick", f"LOG#quick{number}")
-        until(lambda: stack.seen("quick"), has(2 * n + 2))
+        until(lambda: stack.seen("quick"), has(2 * number + 2))
         until(lambda: fanned(stack), contains(f"LOG#quick{number}"))
         begun = stack.items("seen#quick")[2 * number]["sk"]["S"]
         fan = next(

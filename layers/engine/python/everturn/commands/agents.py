@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from everturn.errors import NotYetSupported, SchemaViolation, TooLarge, UnknownAgent
+from everturn.errors import (
+    InvalidToolSchema,
+    NotYetSupported,
+    SchemaViolation,
+    TooLarge,
+    UnknownAgent,
+)
 from everturn.ports import AgentRecord, Clock, Directory
 from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
 from everturn.protocol.json_text import canonical
@@ -151,5 +157,5 @@ def _check_supported(definition: AgentDefinition) -> None:
 def _compile(schema: Any, at: str) -> None:
     try:
         compile_schema(schema)
-    except SchemaViolation as error:
-        raise type(error)(f"{at}: {error.message}") from None
+    except InvalidToolSchema as error:
+        raise InvalidToolSchema(f"{at}{error.message}", hint=error.hint) from None

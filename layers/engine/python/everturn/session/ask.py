@@ -1,4 +1,7 @@
-"""The body of a `tool.execute` delivery as a pure function of what the first one was computed from."""
+"""The body of a `tool.execute` delivery, a pure function of what the first one rested on.
+
+It must not read anything, nor send it.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ class ToolAsk:
 
 
 def tool_request(ask: ToolAsk) -> dict[str, Any]:
-    """Return the `DecisionRequest`; only `attempts` and `deadline` differ in a redelivery. Source: D-3.
+    """Return the `DecisionRequest`; only `attempts` and `deadline` differ in a redelivery.
 
-    An engine-decided agent's worker gets the path as far back as the model's window reaches, so that
-    a delivery costs the same at any age of the session.
+    An engine-decided agent's worker gets the path as far back as the model's window reaches, so
+    that a delivery costs the same at any age of the session. Source: decision-protocol D-3, Q-4.
     """
     path = [node for node in ask.path if node.seq <= ask.as_of.seq]
     messages = [dict(node.message) for node in path]
@@ -68,7 +71,7 @@ def tool_request(ask: ToolAsk) -> dict[str, Any]:
         "state": ask.state,
         "agent": dict(ask.agent),
         "calls": [dict(call) for call in ask.open_calls],
-        "pending_calls": len(ask.open_calls),
+        "pending_calls": sum(call.get("kind") != "llm_call" for call in ask.open_calls),
         "messages": messages,
         "message_tree": _tree(messages),
         "ancestry": [],

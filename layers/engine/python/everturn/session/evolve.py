@@ -44,8 +44,8 @@ from everturn.session.events.tool_calls import (
 )
 from everturn.session.evolve_calls import with_model_event, with_tool_event, without_call
 from everturn.session.evolve_decisions import with_decision_event
-from everturn.session.state import Head, Session, Turn
-from everturn.session.window import with_message, with_turn
+from everturn.session.state import Head, Session, Turn, Window
+from everturn.session.window import has_turn, with_message, with_turn
 
 
 def fold(events: Iterable[Event], session: Session | None = None) -> Session:
@@ -70,9 +70,9 @@ def evolve(session: Session, event: Event) -> Session:
             | StepStarted()
             | StepEnded()
         ):
-            return _turns(after, event)
+            after = _turns(after, event)
         case MessageNew() | AgentUpdated() | StateUpdated():
-            return _path(after, event)
+            after = _path(after, event)
         case (
             DecisionQueued()
             | DecisionDispatched()
@@ -80,7 +80,7 @@ def evolve(session: Session, event: Event) -> Session:
             | DecisionErrored()
             | DecisionDropped()
         ):
-            return with_decision_event(after, event)
+            after = with_decision_event(after, event)
         case (
             RequestHeader()
             | RequestContext()
@@ -90,15 +90,16 @@ def evolve(session: Session, event: Event) -> Session:
             | ModelCallErrored()
             | ModelCallAborted()
         ):
-            return with_model_event(after, event)
+            after = with_model_event(after, event)
         case ToolCallRequested() | ToolCallDispatched() | ToolCallCompleted() | ToolCallErrored():
-            return with_tool_event(after, event)
+            after = with_tool_event(after, event)
         case CallVoided(id=call_id):
-            return without_call(after, call_id)
+            after = without_call(after, call_id)
         case SettleIgnored():
-            return after
+            pass
         case _:
             assert_never(event)
+    return after
 
 
 def _turns(
@@ -112,6 +113,7 @@ def _turns(
     | StepStarted
     | StepEnded,
 ) -> Session:
+    turn = session.turn
     match event:
         case SessionCreated():
             return replace(
@@ -123,22 +125,23 @@ def _turns(
             )
         case TurnStarted(turn_id=turn_id):
             turn = Turn(turn_id or "", session.turns + 1, session.seq, stream=event.stream)
-            return replace(session, turn=turn, window=with_turn(session.window, session.seq))
         case TurnAdmitted(turn=number):
-            return replace(session, turns=number, turn=_turn(session, number=number))
+            turn = _turn(session, number=number)
+            session = replace(session, turns=number)
         case TurnStalled():
-            return replace(session, turn=_turn(session, stalled=True))
-        case TurnCompleted():
-            return replace(session, turn=None, last_outcome=event.outcome)
+            turn = _turn(session, stalled=True)
+        case TurnCompleted(outcome=outcome):
+            turn = None
+            session = replace(session, last_outcome=outcome)
         case StepStarted(step=step, call_id=call_id, attempt=attempt):
-            turn_now = _turn(session, step=step, step_call=call_id, step_attempt=attempt)
-            return replace(session, turn=turn_now)
+            turn = _turn(session, step=step, step_call=call_id, step_attempt=attempt)
         case StepEnded():
-            return replace(session, turn=_turn(session, step_call="", step_attempt=0))
+            turn = _turn(session, step_call="", step_attempt=0)
         case SessionDone():
-            return session
+            pass
         case _:
             assert_never(event)
+    return replace(session, turn=turn)
 
 
 def _turn(session: Session, **changes: object) -> Turn | None:
@@ -149,12 +152,19 @@ def _path(session: Session, event: MessageNew | AgentUpdated | StateUpdated) -> 
     match event:
         case MessageNew(private=private):
             head = Head(event.id, session.seq, private.branch, private.depth)
-            return replace(
-                session, head=head, window=with_message(session.window, private.size_bytes)
-            )
+            window = _with_mark(session) if private.source.kind == "user" else session.window
+            return replace(session, head=head, window=with_message(window, private.size_bytes))
         case AgentUpdated(private=private):
             return replace(session, agent_seq=session.seq, agent_sha=private.sha256)
         case StateUpdated():
             return replace(session, state_seq=session.seq)
         case _:
             assert_never(event)
+
+
+def _with_mark(session: Session) -> Window:
+    """Return the window with a mark where the open turn's first message is about to stand."""
+    turn, window = session.turn, session.window
+    if turn is None or has_turn(window, turn.first_seq):
+        return window
+    return with_turn(window, session.seq)

@@ -39,26 +39,27 @@ def with_model_event(
     """Return `session` as an event of a model call, or of its header, leaves it."""
     match event:
         case RequestHeader(sha256=sha256):
-            return replace(session, header_seq=session.seq, header_sha=sha256)
+            after = replace(session, header_seq=session.seq, header_sha=sha256)
         case RequestContext():
-            return replace(session, route=route_of(event))
+            after = replace(session, route=route_of(event))
         case ModelCallRequested():
-            return _requested(session, event)
+            after = _requested(session, event)
         case ModelCallDispatched():
-            return _dispatched(session, event.id, event.attempt, event.deadline_ms)
+            after = _dispatched(session, event.id, event.attempt, event.deadline_ms)
         case ModelCallCompleted():
             done = without_call(session, event.id)
             truncated = event.finish_reason == "length"
-            return _spent(done, event.usage, event.cost, truncated=truncated)
+            after = _spent(done, event.usage, event.cost, truncated=truncated)
         case ModelCallErrored(retryable=True):
             again = _scheduled(session, event.id, event.next_attempt_at_ms)
-            return _spent(again, event.usage, None)
+            after = _spent(again, event.usage, None)
         case ModelCallErrored():
-            return _spent(without_call(session, event.id), event.usage, None)
+            after = _spent(without_call(session, event.id), event.usage, None)
         case ModelCallAborted():
-            return _spent(session, event.usage, None)
+            after = _spent(session, event.usage, None)
         case _:
             assert_never(event)
+    return after
 
 
 def route_of(event: RequestContext) -> str:
@@ -163,7 +164,7 @@ def _spent(
     spent = replace(
         turn,
         usage=turn.usage.plus(usage or Usage()),
-        cost=str(Decimal(turn.cost) + Decimal(cost or "0")),
+        cost=format(Decimal(turn.cost) + Decimal(cost or "0"), "f"),
         truncated=turn.truncated or truncated,
     )
     return replace(session, turn=spent)

@@ -37,6 +37,7 @@ def with_decision_event(
                     one,
                     status="retry_scheduled",
                     strikes=one.strikes + 1 if invalid else 0,
+                    may_have_started=one.may_have_started or event.private.may_have_started,
                     deadline_ms=None,
                     next_attempt_at_ms=event.next_attempt_at_ms,
                 )

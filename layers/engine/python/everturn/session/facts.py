@@ -1,4 +1,7 @@
-"""What a decision may rest on besides the state and the command: values read elsewhere, handed in; no reading here."""
+"""What a decision may rest on besides state and command: values read elsewhere and handed in.
+
+It must not read anything itself.
+"""
 
 from __future__ import annotations
 

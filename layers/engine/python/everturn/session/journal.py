@@ -1,4 +1,7 @@
-"""Collects the events of one command while the state evolves under them; it has no rules of its own."""
+"""Collects the events of one command while the state evolves under them.
+
+It has no rules of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from everturn.session.state import Session
 
 
 class Journal:
-    """Events so far, the session they lead to, and the path with them. Lives inside one `decide`."""
+    """Events so far, the session and the path they lead to. Lives inside one `decide`."""
 
     def __init__(self, session: Session, stamp: Stamp, facts: Facts) -> None:
         self.session = session

@@ -73,9 +73,10 @@ def runnable(session: Session) -> bool:
 
 
 def due_epoch_s(session: Session, now_ms: int, runnable_s: int, before: int | None) -> int | None:
-    """Return when `recovery` is to look after the session. Source: storage-and-commits, "Commits" 6.
+    """Return when `recovery` is to look after the session.
 
-    Absent while nothing but people is awaited; `before` stays where it would move by ten minutes or less.
+    Absent while nothing but people is awaited; `before` stays where it would move by ten minutes or
+    less. Source: storage-and-commits, "Commits" 6.
     """
     proposals = propose(session)
     if proposals.effects:

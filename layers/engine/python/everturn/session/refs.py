@@ -28,7 +28,7 @@ class BlobPlace(BaseModel):
 
 
 class Ref(BaseModel):
-    """Exactly one of: the place in the log, the place in the bucket. Source: storage-and-commits, "Items"."""
+    """Exactly one of: a place in the log, a place in the bucket. Source: storage-and-commits."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -42,12 +42,15 @@ def same_as(seq: int, field: str) -> Ref:
 
 
 def pick(value: Any, field: str) -> Any:
-    """Return what the dotted path `field` names inside the JSON `value`; `KeyError` if it is not there."""
+    """Return what the dotted path `field` names inside the JSON `value`.
+
+    Raises `KeyError` if it is not there.
+    """
     for part in field.split("."):
         match value:
             case dict():
                 value = value[part]
-            case list() if part.isdigit() and int(part) < len(value):
+            case list() if part.isdecimal() and int(part) < len(value):
                 value = value[int(part)]
             case _:
                 raise KeyError(field)
@@ -55,7 +58,7 @@ def pick(value: Any, field: str) -> Any:
 
 
 def put(value: dict[str, Any], field: str, body: Any) -> dict[str, Any]:
-    """Return a copy of `value` that has `body` at the dotted path `field`; objects on the way are made."""
+    """Return a copy of `value` that has `body` at the dotted path `field`; objects are made."""
     first, _, rest = field.partition(".")
     inner = value.get(first)
     filled = put(inner if isinstance(inner, dict) else {}, rest, body) if rest else body

@@ -1,4 +1,7 @@
-"""The neutral model request as a pure function of a header and of messages; no provider's shape is known here."""
+"""The neutral model request, a pure function of a header and of messages.
+
+It must not know a provider's shape.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ DERIVATION: Final = 1
 """Version of this builder. A log names the one that each request was built with."""
 
 NO_RESULT: Final = '{"error":"no result was recorded"}'
-"""Stands in a request where a tool call has no result on the path. Source: decision-protocol L-4."""
+"""Stands in a request where a tool call has no result on the path. Source: L-4."""
+
+CALL_SETTINGS: Final = ("temperature", "max_completion_tokens", "reasoning", "stop")
+"""What a config may say about a call beside its model; absent where it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,10 @@ def digest(value: Any) -> str:
 
 
 def header_for(agent: Pinned, route: Route) -> dict[str, Any]:
-    """Return everything in a request that is not history. Source: session-log RH-1, decision-protocol L-1, L-5."""
+    """Return everything in a request that is not history. Source: RH-1, L-1, L-5."""
     config = agent.config
     call: dict[str, Any] = {"provider": route.provider, "model": route.model}
-    for name in ("temperature", "max_completion_tokens", "reasoning", "stop"):
+    for name in CALL_SETTINGS:
         if config.get(name) is not None:
             call[name] = config[name]
     header: dict[str, Any] = {"config": call}
@@ -56,7 +62,7 @@ def _as_model_sees(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> BuiltRequest:
-    """Return the request that `header` and `path` make. Source: decision-protocol L-2, L-4, U-14."""
+    """Return the request that `header` and `path` make. Source: RH-2, L-2, L-4, U-14."""
     messages, repairs = _well_formed(path)
     if header.get("system"):
         messages = [{"role": "system", "content": header["system"]}, *messages]
@@ -64,7 +70,7 @@ def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> Bui
     body: dict[str, Any] = {"model": config["model"], "messages": messages}
     if header.get("tools"):
         body["tools"] = header["tools"]
-    for name in ("temperature", "max_completion_tokens", "reasoning"):
+    for name in CALL_SETTINGS:
         if name in config:
             body[name] = config[name]
     failed = frozenset(m.message.get("tool_call_id", "") for m in path if m.is_error)
@@ -91,7 +97,7 @@ def _well_formed(path: Sequence[PathMessage]) -> tuple[list[dict[str, Any]], lis
 
 
 def _results(following: Iterable[PathMessage]) -> dict[str, dict[str, Any]]:
-    """Return the tool messages that belong to the assistant message just before, by call id; the first wins."""
+    """Return the tool messages up to the next assistant message, by call id; the first wins."""
     found: dict[str, dict[str, Any]] = {}
     for node in following:
         if node.message["role"] == "assistant":

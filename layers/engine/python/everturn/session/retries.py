@@ -14,7 +14,7 @@ MODEL_RETRY: Final = Retry(
 """Source: decision-protocol L-6."""
 
 REPEATABLE: Final[frozenset[Effect]] = frozenset({"read", "idempotent_write"})
-"""Effects that allow a tool to run again without knowing how the last run ended. Source: agent-session 4."""
+"""Effects that let a tool run again whatever became of its last run. Source: agent-session 4."""
 
 REPEATABLE_ATTEMPTS: Final = 3
 """Attempts of a tool with such an effect. Source: agent-session 4."""
@@ -26,12 +26,17 @@ def max_attempts(policy: Retry) -> int:
 
 
 def wait_ms(base_s: float, cap_s: float, failed_attempt: int, retry_after_s: float | None) -> int:
-    """Return the wait after the n-th failed attempt. Source: R-4, L-9 (a provider's wish within the cap)."""
+    """Return the wait after the n-th failed attempt; the other side's wish counts up to the cap.
+
+    Source: decision-protocol R-4, L-9.
+    """
     if retry_after_s is not None and 0 <= retry_after_s <= cap_s:
         return round(retry_after_s * 1000)
-    if base_s > 1 and failed_attempt > 64:  # the power would overflow long after the cap holds
-        return round(cap_s * 1000)
-    return round(min(base_s**failed_attempt, cap_s) * 1000) if base_s else 0
+    try:
+        wait_s = min(base_s**failed_attempt, cap_s)
+    except OverflowError:  # no float is as large, the cap is
+        wait_s = cap_s
+    return round(wait_s * 1000)
 
 
 def model_retry(config: Mapping[str, Any]) -> Retry:
@@ -41,7 +46,7 @@ def model_retry(config: Mapping[str, Any]) -> Retry:
 
 
 def tool_retry(tool: Mapping[str, Any] | None) -> Retry:
-    """Return the policy of a tool: its own, then its effect's, then one try. Source: decision-protocol O-25."""
+    """Return the policy of a tool: its own, then its effect's, then one try. Source: O-25."""
     tool = tool or {}
     timeout_s = tool.get("timeout_secs")
     if tool.get("retry"):

@@ -1,4 +1,7 @@
-"""What a session's log adds up to: ids, statuses and places, never bodies; how it changes is `evolve`'s."""
+"""What a session's log adds up to: ids, statuses and places, never bodies.
+
+How it changes is `evolve`'s business.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A turn's first event, and how many bytes of messages the path held before it."""
+    """A turn's first message, and how many bytes of messages the path held before it."""
 
     seq: int
     before_bytes: int
@@ -110,6 +113,9 @@ class Decision:
     attempt: int = 0
     strikes: int = 0
     """Invalid answers in a row. Source: decision-protocol D-8."""
+
+    may_have_started: bool = False
+    """A delivery failed after which the work may have begun."""
 
     dispatched_seq: int = 0
     """The first delivery: it holds what every redelivery is rebuilt from."""

@@ -1,4 +1,4 @@
-"""How much of a path a model is shown: whole turns, newest last; pure arithmetic on the head's marks.
+"""How much of a path a model is shown: whole turns, newest last; arithmetic on the head's marks.
 
 The window moves in jumps: only when it is full does it begin later, and then at half its capacity.
 In between the beginning of a request stays the same to the byte, which is what prompt caches need.
@@ -19,11 +19,17 @@ UNKNOWN_WINDOW_TOKENS: Final = 32_000
 
 
 def with_turn(window: Window, seq: int) -> Window:
-    """Return `window` with a mark at a turn that begins with event `seq`."""
+    """Return `window` with a mark at a turn whose first message is event `seq`."""
     marks = (*window.marks, Mark(seq, window.total_bytes))
     if len(marks) > WINDOW_MARKS:
-        marks = marks[1::2]  # every second one: coarser, but the newest and the reach stay
+        marks = marks[::2]  # 17 become 9: coarser, but the oldest and the newest stay
     return replace(window, marks=marks)
+
+
+def has_turn(window: Window, first_seq: int) -> bool:
+    """Return whether the turn that began with event `first_seq` has its mark."""
+    newest = window.marks[-1].seq if window.marks else window.from_seq
+    return newest > first_seq
 
 
 def with_message(window: Window, size_bytes: int) -> Window:

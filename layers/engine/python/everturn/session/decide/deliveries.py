@@ -1,4 +1,7 @@
-"""Tool calls and their deliveries to the worker: which may start, and what an answer or a failure means."""
+"""Tool calls and their deliveries to the worker: which may start, what answers and failures mean.
+
+It must not know how a call ends; that is `tool_result`'s.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from everturn.session.commands import (
     ToolRefused,
 )
 from everturn.session.decide.tool_result import (
+    NOT_STARTED,
     fail_tool,
     finish_tool,
+    never_started,
     outcome_unknown,
     write_result,
 )
@@ -43,21 +48,20 @@ INVALID_IN_A_ROW: Final = 3
 NO_WORKER: Final = "no worker can run this tool"
 """Source: decision-protocol D-15."""
 
-NOT_STARTED: Final = "Not started: "
-"""How the error of a tool call begins that certainly never ran. Source: agent-session 6."""
-
 
 def refuse_without_worker(journal: Journal) -> None:
     """Settle every queued tool call of an agent that nobody runs tools for. Source: D-15, O-10."""
     for call in journal.session.calls:
         if call.kind == "tool_call" and call.handler == "worker":
             journal.add(ToolCallDispatched(turn_id=journal.turn_id, id=call.id, attempt=1))
-            fail_tool(journal, call, NO_WORKER, attempt=1)
-    write_result(journal)
+            fail_tool(journal, call, ToolRefused(NO_WORKER), attempt=1)
 
 
 def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
-    """Start what has room: client calls at once, overlapping tools in their pool, others in the one slot."""
+    """Start what has room: client calls at once, overlapping tools in a pool, others in the slot.
+
+    Source: decision-protocol O-5, U-13.
+    """
     for call in journal.session.calls:
         if call.kind != "tool_call" or not _may_start(journal, call):
             continue
@@ -112,7 +116,10 @@ def _deliver_first(journal: Journal, call: Call, policy: Deliveries) -> None:
 
 
 def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
-    """Start the next delivery of `decision`; the first one notes what it is computed from. Source: D-3, D-5."""
+    """Start the next delivery of `decision`; the first one notes what it is computed from.
+
+    Source: decision-protocol D-3, D-5.
+    """
     session = journal.session
     call = session.call(decision.call_id)
     deadline_ms = journal.now_ms + round(policy.attempt_timeout_s * 1000)
@@ -152,27 +159,18 @@ def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
         case ToolAnswered(text=text):
             finish_tool(journal, call, text, decision.id)
         case ToolRefused() as refused:
-            _refused(journal, call, refused, decision.id)
+            fail_tool(journal, call, refused, decision_id=decision.id)
         case LeftOpen():
             pass
     dispatch_ready(journal, command.deliveries)
     write_result(journal)
 
 
-def _refused(journal: Journal, call: Call, refused: ToolRefused, decision_id: str) -> None:
-    fail_tool(
-        journal,
-        call,
-        refused.error,
-        retryable=refused.retryable,
-        code=refused.code,
-        detail=refused.detail,
-        decision_id=decision_id,
-    )
-
-
 def fail_delivery(journal: Journal, command: FailDelivery) -> None:
-    """Deliver again where the policy and the tool's effect allow it, else settle the call. Source: D-8, O-11."""
+    """Deliver again where the policy and the tool's effect allow it, else settle the call.
+
+    Source: decision-protocol D-8, D-14, O-11.
+    """
     decision = journal.session.decision(command.decision_id)
     if decision is None or decision.status != "live" or decision.attempt != command.attempt:
         return
@@ -192,7 +190,9 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
             code=command.code,
             retryable=again,
             next_attempt_at_ms=journal.now_ms + wait if again else None,
-            private=ErroredPrivate(invalid=command.invalid),
+            private=ErroredPrivate(
+                invalid=command.invalid, may_have_started=command.started == "unknown"
+            ),
         )
     )
     if again or call is None:
@@ -200,9 +200,10 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
     if not safe:
         outcome_unknown(journal, call, decision.id)
     else:
-        prefix = NOT_STARTED if command.started == "no" else ""
-        error = f"{prefix}{command.error}"
-        fail_tool(journal, call, error, code="provider_error", decision_id=decision.id)
+        unsent = command.started == "no" and never_started(call, decision)
+        error = f"{NOT_STARTED}{command.error}" if unsent else command.error
+        refused = ToolRefused(error, code="provider_error")
+        fail_tool(journal, call, refused, decision_id=decision.id)
     dispatch_ready(journal, policy)
     write_result(journal)
 

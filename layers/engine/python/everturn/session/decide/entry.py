@@ -1,4 +1,7 @@
-"""The one door into the core: a session and a command in, events out; no I/O, no clock, no randomness."""
+"""The one door into the core: a session and a command in, events out.
+
+It must not do I/O, nor take time or randomness from anywhere but the command.
+"""
 
 from __future__ import annotations
 

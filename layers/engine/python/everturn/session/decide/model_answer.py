@@ -1,4 +1,7 @@
-"""What follows a model call's attempt: a message and its tool calls, the end of the turn, or another attempt."""
+"""What follows a model call's attempt: a message and its tool calls, a turn's end, a new attempt.
+
+It must not ask for a model call; that is `model_call`'s.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,12 @@ from typing import Any, Final
 
 from everturn.protocol.ids import is_id
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES
-from everturn.session.commands import ModelAnswered, ModelFailure, SettleModelCall
+from everturn.session.commands import (
+    ModelAnswered,
+    ModelFailure,
+    SettleModelCall,
+    ToolRefused,
+)
 from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
 from everturn.session.decide.tool_result import fail_tool, write_result
 from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
@@ -28,7 +36,7 @@ CUT_OFF: Final = (
 
 
 def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
-    """Record what an attempt brought; a call or an attempt that is not running any more changes nothing."""
+    """Record what an attempt brought; one that is not running any more changes nothing."""
     call = journal.session.call(command.call_id)
     running = call is not None and call.status is CallStatus.PENDING
     if call is None or not running or call.attempt != command.attempt:
@@ -41,7 +49,10 @@ def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
 
 
 def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
-    """Schedule the next attempt, or end the turn where none is left. Source: R-3, O-4 (`on_failure: fail`)."""
+    """Schedule the next attempt, or end the turn where none is left.
+
+    Source: decision-protocol R-3, O-4 (`on_failure: fail`).
+    """
     policy = call.retry
     again = failure.retryable and call.attempt < max_attempts(policy)
     wait = wait_ms(
@@ -97,11 +108,10 @@ def _answered(
     for position, tool_call in enumerate(tool_calls):
         _request_tool(journal, call.id, completed, position, tool_call)
     _refuse_oversized(journal, tool_calls)
-    if journal.facts.agent.has_worker:
-        dispatch_ready(journal, command.deliveries)
-        write_result(journal)
-    else:
+    if not journal.facts.agent.has_worker:
         refuse_without_worker(journal)
+    dispatch_ready(journal, command.deliveries)
+    write_result(journal)
 
 
 def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
@@ -110,7 +120,7 @@ def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> Non
         call = journal.session.call(made["id"])
         if call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
             error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
-            fail_tool(journal, call, error, detail={"reason": "too_large"}, attempt=1)
+            fail_tool(journal, call, ToolRefused(error, detail={"reason": "too_large"}), attempt=1)
 
 
 def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:

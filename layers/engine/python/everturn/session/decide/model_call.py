@@ -1,4 +1,7 @@
-"""Asks for a model call: header, window, request by reference, first dispatch; what it answers is decided elsewhere."""
+"""Asks for a model call: header, window, request by reference, dispatch.
+
+It must not know what a model answers.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from everturn.session.window import start_for
 
 
 def open_model_call(journal: Journal) -> None:
-    """Add a model call at the head and dispatch its first attempt; without room for one the turn fails."""
+    """Add a model call at the head and dispatch it; over a turn's limit of calls the turn fails."""
     session = journal.session
     turn, head = session.turn, session.head
     if turn is None or head is None:

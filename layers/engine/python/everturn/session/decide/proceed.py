@@ -1,10 +1,13 @@
-"""Moves on by itself: what is due starts, what is over its deadline lapses, what another driver left is dealt with."""
+"""Moves on by itself: what is due starts, what is over its deadline lapses, orphans are replaced.
+
+It must not read a clock: the command says what time it is.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from everturn.session.commands import ModelFailure, Proceed, TakeOver
+from everturn.session.commands import ModelFailure, Proceed, TakeOver, ToolRefused
 from everturn.session.decide.deliveries import deliver, dispatch_ready
 from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.model_call import dispatch_model_call
@@ -30,7 +33,7 @@ def proceed(journal: Journal, command: Proceed) -> None:
 
 
 def _move(journal: Journal, call: Call) -> None:
-    lapsed = call.deadline_ms is not None and call.deadline_ms <= journal.now_ms
+    lapsed = _lapsed(journal, call)
     due = call.next_attempt_at_ms is not None and call.next_attempt_at_ms <= journal.now_ms
     match call.status, call.kind:
         case CallStatus.RETRY_SCHEDULED, "llm_call" if due:
@@ -46,12 +49,19 @@ def _move(journal: Journal, call: Call) -> None:
 
 
 def _is_due(journal: Journal, decision: Decision) -> bool:
-    due_ms = decision.next_attempt_at_ms
-    return decision.status == "retry_scheduled" and due_ms is not None and due_ms <= journal.now_ms
+    due_ms, call = decision.next_attempt_at_ms, journal.session.call(decision.call_id)
+    return due_ms is not None and due_ms <= journal.now_ms and not (call and _lapsed(journal, call))
+
+
+def _lapsed(journal: Journal, call: Call) -> bool:
+    return call.deadline_ms is not None and call.deadline_ms <= journal.now_ms
 
 
 def take_over(journal: Journal, command: TakeOver) -> None:
-    """Replace what a vanished driver was running by new attempts, where that is safe. Source: N-2, O-8."""
+    """Replace what a vanished driver was running by new attempts, where that is safe.
+
+    Source: decision-protocol N-2, O-8.
+    """
     for call in journal.session.calls:
         if journal.session.call(call.id) != call or call.status is not CallStatus.PENDING:
             continue
@@ -78,6 +88,7 @@ def _orphaned_tool_call(journal: Journal, call: Call) -> None:
     decision = live[0]
     journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="driver_vanished"))
     if call.effect in REPEATABLE:
-        fail_tool(journal, call, VANISHED, retryable=True, code="provider_error", retry_after_s=0)
+        vanished = ToolRefused(VANISHED, retryable=True, code="provider_error")
+        fail_tool(journal, call, vanished, decision_id=decision.id, retry_after_s=0)
     else:
         outcome_unknown(journal, call, decision.id)

@@ -23,13 +23,12 @@ from everturn.session.state import Session, is_quiescent
 
 
 def submit(journal: Journal, command: SubmitInput) -> None:
-    """Open a turn with the input's news, and its model call, in one go. Source: decision-protocol O-6, G-1.
+    """Open a turn with the input's news, and its model call, in one go.
 
-    Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is not
-    the active path with something after it.
+    Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is
+    not the active path with something after it. Source: decision-protocol O-6, G-1.
     """
     session = journal.session
-    news = news_of(session, command, journal)
     if session.seq == 0:
         _create(journal, command)
     elif session.agent_id != command.agent_id:
@@ -39,6 +38,7 @@ def submit(journal: Journal, command: SubmitInput) -> None:
         )
     elif session.turn is not None:
         _yield_turn(journal)
+    news = news_of(session, command, journal)
     journal.add(
         TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
     )
@@ -75,7 +75,7 @@ def _yield_turn(journal: Journal) -> None:
 
 
 def _start_session(journal: Journal) -> None:
-    """Ask and answer `session.start` with the declared config. Source: decision-protocol 8.1, S-4."""
+    """Ask and answer `session.start` with the declared config. Source: 8.1, S-4."""
     decision_id = journal.mint()
     journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
     journal.add(DecisionCompleted(id=decision_id))
@@ -107,20 +107,17 @@ def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[di
 
     Raises `UnsupportedView` where recording them would leave the active path.
     """
-    places = {node.id: node for node in command.known}
-    answered = {
-        node.message.get("tool_call_id"): node
-        for node in journal.path
-        if node.message["role"] == "tool"
-    }
+    places = {node.id: node.depth for node in command.known}
+    answers = _answers(session, journal)
     reached = session.head.depth if command.input_type == "client.message" and session.head else 0
     news: list[dict[str, Any]] = []
     for message in command.view:
-        place = places.get(message.get("id") or "")
-        if not news and place is not None and place.depth > reached:
-            reached = place.depth
-        elif not news and message["role"] == "tool" and message["tool_call_id"] in answered:
-            continue
+        depth = places.get(message.get("id") or "", 0)
+        answered = answers.get(message["tool_call_id"]) if message["role"] == "tool" else None
+        if not news and answered is not None:
+            reached = max(reached, answered)
+        elif not news and depth > reached:
+            reached = depth
         else:
             news.append(_with_id(message, {m["id"] for m in news}, journal))
     if session.head is not None and reached != session.head.depth:
@@ -129,6 +126,16 @@ def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[di
             "send all messages with their ids, and the new ones after them."
         )
     return news
+
+
+def _answers(session: Session, journal: Journal) -> dict[str, int]:
+    """Return where the path answers tool calls, as depths by call id. Source: V-6."""
+    first = session.head.depth - len(journal.path) + 1 if session.head else 1
+    return {
+        node.message["tool_call_id"]: depth
+        for depth, node in enumerate(journal.path, start=first)
+        if node.message["role"] == "tool"
+    }
 
 
 def _with_id(message: Mapping[str, Any], used: set[str], journal: Journal) -> dict[str, Any]:

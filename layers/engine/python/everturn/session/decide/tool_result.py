@@ -1,10 +1,14 @@
-"""How a tool call ends, and how its result enters the conversation; which calls may start is decided elsewhere."""
+"""How a tool call ends, and how its result enters the conversation.
+
+It must not decide which calls may start.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from everturn.protocol.ids import uuid5_in
+from everturn.session.commands import ToolRefused
 from everturn.session.decide.model_call import open_model_call
 from everturn.session.decide.turn_end import end_step
 from everturn.session.events.decisions import DecisionCompleted, DecisionDropped, DecisionQueued
@@ -13,11 +17,14 @@ from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrore
 from everturn.session.journal import Journal
 from everturn.session.refs import same_as
 from everturn.session.retries import REPEATABLE, max_attempts, wait_ms
-from everturn.session.state import Call
+from everturn.session.state import Call, Decision
+
+NOT_STARTED: Final = "Not started: "
+"""How the error of a tool call begins that certainly never ran. Source: agent-session 6."""
 
 OUTCOME_UNKNOWN: Final = (
-    "The outcome of this call is unknown: it was started, and its end was not seen. It may have taken "
-    "effect. Find out before doing it again; it was not repeated."
+    "The outcome of this call is unknown: it was started, and its end was not seen. It may have "
+    "taken effect. Find out before doing it again; it was not repeated."
 )
 """Source: agent-session 6."""
 
@@ -39,19 +46,19 @@ def finish_tool(journal: Journal, call: Call, text: str, decision_id: str) -> No
 def fail_tool(
     journal: Journal,
     call: Call,
-    error: str,
+    refused: ToolRefused,
     *,
-    retryable: bool = False,
-    code: str | None = None,
-    detail: Any = None,
     decision_id: str = "",
     attempt: int | None = None,
     retry_after_s: float | None = None,
 ) -> None:
-    """Record an error: another attempt follows, or the model reads it. Source: R-2, R-3, R-4, G-2."""
+    """Record an error: another attempt follows, or the model reads it.
+
+    Source: decision-protocol R-2, R-3, R-4, G-2.
+    """
     attempt = call.attempt if attempt is None else attempt
     policy = call.retry
-    again = retryable and attempt < max_attempts(policy)
+    again = refused.retryable and attempt < max_attempts(policy)
     wait = wait_ms(policy.backoff_base_secs, policy.backoff_max_secs, attempt, retry_after_s)
     seq = journal.add(
         ToolCallErrored(
@@ -59,41 +66,48 @@ def fail_tool(
             id=call.id,
             name=call.name,
             attempt=attempt,
-            error=error,
-            code=code,
-            detail=detail,
+            error=refused.error,
+            code=refused.code,
+            detail=refused.detail,
             retryable=again,
             next_attempt_at_ms=journal.now_ms + wait if again else None,
         )
     )
     if not again:
-        _report(journal, call, error, seq, "error", decision_id or call.id, is_error=True)
+        _report(journal, call, refused.error, seq, "error", decision_id or call.id, is_error=True)
 
 
 def outcome_unknown(journal: Journal, call: Call, decision_id: str) -> None:
     """End a call that must not be repeated and may have happened."""
-    fail_tool(
-        journal,
-        call,
-        OUTCOME_UNKNOWN,
-        detail={"reason": "outcome_unknown"},
-        decision_id=decision_id,
-    )
+    unknown = ToolRefused(OUTCOME_UNKNOWN, detail={"reason": "outcome_unknown"})
+    fail_tool(journal, call, unknown, decision_id=decision_id)
 
 
 def lapse_tool(journal: Journal, call: Call) -> None:
-    """End an attempt that is over its deadline, and the delivery that carried it. Source: R-5, D-13."""
+    """End an attempt that is over its deadline, and the delivery that carried it.
+
+    Source: decision-protocol R-5, D-13, O-11; agent-session 6.
+    """
+    unsent = False
     for decision in journal.session.decisions:
         if decision.call_id == call.id:
+            unsent = decision.status != "live" and never_started(call, decision)
             journal.add(
                 DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="attempt_lapsed")
             )
-    if call.handler == "worker" and call.effect not in REPEATABLE:
-        outcome_unknown(journal, call, "")
-        return
     error = f"attempt {call.attempt} passed its deadline"
-    retryable = call.handler == "worker"
-    fail_tool(journal, call, error, retryable=retryable, code="deadline_exceeded")
+    if call.handler == "worker" and call.effect not in REPEATABLE:
+        if not unsent:
+            outcome_unknown(journal, call, "")
+            return
+        error = f"{NOT_STARTED}{error}"
+    lapsed = ToolRefused(error, retryable=call.handler == "worker", code="deadline_exceeded")
+    fail_tool(journal, call, lapsed)
+
+
+def never_started(call: Call, decision: Decision) -> bool:
+    """Return whether no delivery of `call` that failed so far can have begun the work."""
+    return call.attempt <= 1 and not decision.may_have_started
 
 
 def _report(
@@ -106,7 +120,7 @@ def _report(
     *,
     is_error: bool = False,
 ) -> None:
-    """Ask and answer `tool.finished` with the engine's proposal. Source: decision-protocol 8.5, O-6."""
+    """Ask and answer `tool.finished` with the engine's proposal. Source: 8.5, O-6, G-2."""
     finished = journal.mint()
     turn_id = journal.turn_id
     journal.add(

@@ -64,7 +64,10 @@ def complete_turn(
 
 
 def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None) -> None:
-    """End the open turn as failed: nothing stays in flight, every tool call has its result. Source: T-16."""
+    """End the open turn as failed: nothing stays in flight, every tool call has its result.
+
+    Source: decision-protocol T-16.
+    """
     if journal.session.turn is None:
         return
     for decision in journal.session.decisions:
@@ -90,7 +93,7 @@ def _void(journal: Journal, call: Call, reason: str) -> None:
 
 
 def _answer_open_tool_calls(journal: Journal, content: str) -> None:
-    """Write one tool message per tool call of the path's last reply that has none, in call order."""
+    """Write a tool message for each tool call of the path's last reply that has none, in order."""
     answered = {
         node.message.get("tool_call_id") for node in journal.path if node.message["role"] == "tool"
     }

@@ -57,8 +57,11 @@ class DecisionCompleted(Stored):
 class ErroredPrivate(Part):
     """Beside a failed delivery."""
 
+    may_have_started: bool = False
+    """The worker may have begun the work that the delivery asked for."""
+
     invalid: bool = False
-    """An answer came and could not be applied; three in a row are enough. Source: decision-protocol D-8."""
+    """An answer came and could not be applied; three in a row are enough. Source: D-8."""
 
 
 class DecisionErrored(Stored):

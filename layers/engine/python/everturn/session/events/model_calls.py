@@ -20,7 +20,7 @@ class RequestHeader(Stored):
 
 
 class RequestContext(Stored):
-    """Capacity of the route, written when it differs from the last record. Source: session-log RH-6."""
+    """Capacity of the route, written when it differs from the last record. Source: RH-6."""
 
     type: Literal["request.context"] = "request.context"
     provider: str
@@ -51,7 +51,7 @@ class RequestPrivate(Part):
     """Of the canonical JSON of the neutral request."""
 
     repairs: tuple[str, ...] = ()
-    """Tool call ids that got a synthetic result in the request only. Source: decision-protocol L-4."""
+    """Tool call ids that got a synthetic result in the request only. Source: L-4."""
 
 
 class ModelCallRequested(Stored):
@@ -91,7 +91,7 @@ class ModelCallCompleted(Stored):
 
 
 class ModelCallErrored(Stored):
-    """An attempt failed; `retryable` means that another one follows. Source: decision-protocol O-25."""
+    """An attempt failed; `retryable` means that another one follows. Source: O-25."""
 
     type: Literal["llm.call.errored"] = "llm.call.errored"
     id: str
@@ -105,7 +105,7 @@ class ModelCallErrored(Stored):
 
 
 class ModelCallAborted(Stored):
-    """An attempt was broken off; what it had said is kept. Source: storage-and-commits, "Cancel"."""
+    """An attempt was broken off; what it said is kept. Source: storage-and-commits, "Cancel"."""
 
     type: Literal["llm.call.aborted"] = "llm.call.aborted"
     id: str

@@ -13,16 +13,17 @@ Json = Any
 
 
 class Part(BaseModel):
-    """A value inside an event; next year's fields are skipped, so that a rolling deploy can read it."""
+    """A value inside an event; next year's fields are skipped, so a rolling deploy can read it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class Stored(Part):
-    """A fact of the log. `type` is its wire name, for ever; `refs` names bodies that stand elsewhere.
+    """A fact of the log: `type` is its wire name, for ever; `refs` says where other bodies stand.
 
-    A field whose name ends in `_ms` is an instant in epoch milliseconds and is shown as RFC 3339 under
-    the name without the ending. A field named `private` is never shown. Source: docs/storage.md.
+    A field whose name ends in `_ms` is an instant in epoch milliseconds and is shown as RFC 3339
+    under the name without the ending. A field named `private` is never shown. Source:
+    docs/storage.md.
     """
 
     turn_id: str | None = None
@@ -56,7 +57,7 @@ class Usage(Part):
 
 
 class Retry(Part):
-    """When a failed attempt is repeated. Source: decision-protocol R-1, R-2 (`max_retries` counts attempts)."""
+    """When a failed attempt is repeated; `max_retries` counts attempts. Source: R-1, R-2."""
 
     timeout_secs: float | None = None
     max_retries: int = 1

@@ -1,4 +1,7 @@
-"""The closed union of stored events, and how they become JSON and come back; no event is defined here."""
+"""The closed union of stored events, and how they become JSON and come back.
+
+No event is defined here.
+"""
 
 from __future__ import annotations
 

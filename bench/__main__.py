@@ -1,0 +1,104 @@
+"""`python -m bench`: measure, print, and exit 1 where a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Console
+
+from bench import report
+from bench.bars import bars
+from bench.cold import dearest_modules, handlers, yardstick
+from bench.peer import is_there, peer_turns
+from bench.stage import Stage, stage
+from bench.turns import KINDS, Measured, measure, narrow_turns, session_turns
+
+AGES: Final = (1, 50, 200)
+PEER_AGES: Final = (1, 50, 100, 200)
+NARROW_AGES: Final = (1, *range(10, 101, 10))
+WARMING: Final = 3
+"""Quick turns before a traced one."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the parts that were asked for; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parts = ("turns", "window", "peer", "cold")
+    parser.add_argument("part", nargs="*", choices=(*parts, []), help="default: all of them")
+    parser.add_argument("--trace", action="store_true", help="list the requests of one turn each")
+    parser.add_argument(
+        "--verbose", action="store_true", help="list each handler's dearest modules"
+    )
+    asked = parser.parse_args(arguments)
+    wanted = frozenset(asked.part or (() if asked.trace else parts))
+    logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
+    out = report.console()
+    measured: list[Measured] = []
+    if asked.trace or wanted & {"turns", "window", "peer"}:
+        with stage() as here:
+            if asked.trace:
+                trace(here, out)
+            if "turns" in wanted:
+                measured = turns(here, out)
+            if "window" in wanted:
+                window(here, out)
+            if "peer" in wanted:
+                peer(here, out, measured)
+    if "cold" in wanted:
+        cold(out, verbose=asked.verbose)
+    found = bars(measured) if measured else []
+    report.bars_lines(out, found)
+    return 0 if all(bar.holds for bar in found) else 1
+
+
+def turns(here: Stage, out: Console) -> list[Measured]:
+    """Measure turns of four sessions: each kind, alone and watched."""
+    measured = [
+        one
+        for kind in KINDS
+        for watched in (False, True)
+        for one in session_turns(here, kind, AGES, watched=watched)
+    ]
+    out.print(report.turns_table(measured))
+    alone = [one for one in measured if not one.watched]
+    out.print(report.window_table("Reads beside the model's window (128,000 tokens)", alone))
+    return measured
+
+
+def window(here: Stage, out: Console) -> None:
+    """Let a session outgrow a small window."""
+    title = "Reads of a session that outgrows its window (32,000 tokens, 4 KB a message)"
+    out.print(report.window_table(title, list(narrow_turns(here, NARROW_AGES))))
+
+
+def peer(here: Stage, out: Console, measured: Sequence[Measured]) -> None:
+    """Measure the peer, or quote it."""
+    if is_there():
+        out.print(report.peer_table(list(peer_turns(here, PEER_AGES)), measured))
+    else:
+        report.peer_quoted(out)
+
+
+def cold(out: Console, *, verbose: bool) -> None:
+    """Time the handlers' imports."""
+    timed = handlers()
+    out.print(report.cold_table(yardstick(), timed))
+    for one in timed if verbose else ():
+        out.print(report.modules_table(one.name, dearest_modules(one.name)))
+
+
+def trace(here: Stage, out: Console) -> None:
+    """List the requests of a warm, quick turn of each kind that nobody watches."""
+    for kind in KINDS:
+        session_id = None
+        for number in range(1, WARMING + 2):
+            one, session_id = measure(here, kind, number, session_id, watched=False, quick=True)
+        out.print(report.trace_table(f"{kind}, warm, nobody watches", one.entries))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

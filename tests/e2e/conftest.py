@@ -1,0 +1,84 @@
+"""A runtime, clients of fresh tenants, a worker; and after every test the invariants of its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.client import Client, new_id
+from e2e.invariants import check_session
+from e2e.scripted_worker import ScriptedWorker, scripted_worker
+from e2e.stage import ROOT, STAGE, Setup
+from everturn_local.bootstrap import open_access, register_sample_agent
+from everturn_local.runtime import LocalRuntime
+
+HERE = Path(__file__).parent
+
+Enter = Callable[[], Client]
+"""Opens the door to a new tenant."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the metrics of a long-lived runtime be silent, as the engine has them."""
+    mark = pytest.mark.filterwarnings("ignore:No application metrics to publish")
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(mark)
+
+
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Stop the shared runtime behind the last test here: others start their own."""
+    yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        STAGE.stop()
+
+
+pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(pytest_runtest_teardown)
+
+
+@pytest.fixture(scope="module")
+def setup() -> Setup:
+    """What the module's runtime is started with; modules may say otherwise."""
+    return Setup()
+
+
+@pytest.fixture
+def runtime(setup: Setup) -> LocalRuntime:
+    """The running stack."""
+    return STAGE.running(setup)
+
+
+@pytest.fixture
+def enter(runtime: LocalRuntime) -> Iterator[Enter]:
+    """Makes clients of tenants of their own, and checks all their sessions in the end."""
+    clients: list[Client] = []
+
+    def make() -> Client:
+        access = open_access(runtime, new_id("tenant"))
+        clients.append(Client(access.http_url, access.ws_url, access.api_key, access.workspace))
+        register_sample_agent(runtime, access, ROOT)
+        return clients[-1]
+
+    yield make
+    try:
+        for one in clients:
+            for session_id in one.touched:
+                check_session(one.tenant, session_id, idle=session_id not in one.left_open)
+    finally:
+        for one in clients:
+            one.close()
+
+
+@pytest.fixture
+def client(enter: Enter) -> Client:
+    """A client of a tenant of its own, which has the agent `demo` with the sample worker's tools."""
+    return enter()
+
+
+@pytest.fixture
+def worker() -> Iterator[ScriptedWorker]:
+    """A worker that acts as told."""
+    with scripted_worker() as made:
+        yield made

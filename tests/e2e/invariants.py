@@ -1,0 +1,92 @@
+"""What holds for every session at every moment, read from the store behind a runtime."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from e2e.waiting import until
+
+
+def check_session(tenant: str, session_id: str, *, idle: bool = True) -> None:
+    """Assert that a session's log, head and transcript agree; `idle` waits for its turn to end."""
+    read = _Reading(tenant, session_id)
+    if idle:
+        until(read.is_idle)
+    head, commits = read.whole()
+    events = [event for commit in commits for event in commit.events]
+
+    assert head.session == read.fold(events)
+    assert [seq for commit in commits for seq, _ in commit.numbered()] == [
+        *range(1, head.session.seq + 1)
+    ]
+    assert read.requests_differ(commits) == []
+    if idle:
+        messages = [event.message for event in events if event.type == "message.new"]
+        assert broken_transcript(messages) == []
+
+
+def broken_transcript(messages: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what is wrong with a transcript: a call without its one answer, an answer without call,
+    an id twice.
+    """
+    problems = [f"id {one} twice" for one in _repeated([message["id"] for message in messages])]
+    asked = [call["id"] for message in messages for call in message.get("tool_calls") or []]
+    problems += [f"call {one} twice" for one in _repeated(asked)]
+    open_calls: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            if message["tool_call_id"] in open_calls:
+                open_calls.remove(message["tool_call_id"])
+            else:
+                problems.append(f"an answer to {message['tool_call_id']}, which is not open")
+            continue
+        problems += [f"no answer to {one}" for one in open_calls]
+        open_calls = [call["id"] for call in message.get("tool_calls") or []]
+    return problems + [f"no answer to {one}" for one in open_calls]
+
+
+def _repeated(ids: Sequence[str]) -> list[str]:
+    return sorted({one for one in ids if ids.count(one) > 1})
+
+
+class _Reading:
+    """Reads with the engine as the runtime imported it: each start imports it afresh."""
+
+    def __init__(self, tenant: str, session_id: str) -> None:
+        ports = importlib.import_module("everturn.ports")
+        self._store = importlib.import_module("everturn.wiring").store()
+        self._reading = importlib.import_module("everturn.commands.reading")
+        self._request = importlib.import_module("everturn.session.request")
+        self.fold = importlib.import_module("everturn.session.evolve").fold
+        self._key = ports.SessionKey(tenant, session_id)
+
+    def is_idle(self) -> bool:
+        head = self._store.head(self._key)
+        return head is not None and head.session.turn is None
+
+    def whole(self) -> tuple[Any, Any]:
+        """Return the head and all commits up to it, bodies in their places."""
+        head = self._store.head(self._key)
+        assert head is not None, f"there is no session {self._key}"
+        logged = self._store.log(self._key, 1, head.session.seq)
+        return head, self._store.materialise(self._key, logged)
+
+    def requests_differ(self, commits: Any) -> list[str]:
+        """Return the model calls whose request cannot be built again from the log."""
+        numbered = [pair for commit in commits for pair in commit.numbered()]
+        at = dict(numbered)
+        path = self._reading.path_of(commits, 1)
+        return [
+            event.id
+            for seq, event in numbered
+            if event.type == "llm.call.requested"
+            and self._rebuilt(at[event.private.header_seq].header, path, event.private.boundary)
+            != event.private.request_sha256
+        ]
+
+    def _rebuilt(self, header: Any, path: Any, boundary: Any) -> str:
+        within = [node for node in path if boundary.from_seq <= node.seq <= boundary.head_seq]
+        sha256: str = self._request.build_request(header, within).sha256
+        return sha256

@@ -1,0 +1,168 @@
+"""A WebSocket client that follows sessions by the rules of the API, and notices when they are broken."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from websockets.sync.client import ClientConnection, connect
+
+from e2e.waiting import PATIENCE_S, NotInTime
+
+
+class Gap(AssertionError):
+    """A frame does not follow the one before it."""
+
+
+class Socket:
+    """One connection."""
+
+    def __init__(self, ws_url: str, api_key: str, touched: dict[str, None]) -> None:
+        self._url = ws_url
+        self._headers = {"authorization": f"Bearer {api_key}"}
+        self._touched = touched
+        self._socket: ClientConnection | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Connect."""
+        opening = connect(self._url, additional_headers=self._headers, max_size=None)
+        self._socket = self._stack.enter_context(opening)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self._stack.close()
+
+    @property
+    def socket(self) -> ClientConnection:
+        """The open connection."""
+        assert self._socket is not None
+        return self._socket
+
+    def send(self, frame: Any) -> None:
+        """Send a frame, or a text as it is."""
+        self.socket.send(frame if isinstance(frame, str) else json.dumps(frame))
+
+    def receive(self, within_s: float = PATIENCE_S) -> dict[str, Any]:
+        """Return the next frame; raises `NotInTime`."""
+        try:
+            frame: dict[str, Any] = json.loads(self.socket.recv(timeout=within_s))
+        except TimeoutError:
+            raise NotInTime(f"no frame came within {within_s:g} s") from None
+        if frame["type"] == "accepted":
+            self._touched[frame["session_id"]] = None
+        return frame
+
+    def ask(self, frame: Any) -> dict[str, Any]:
+        """Send a frame, return the next one that comes."""
+        self.send(frame)
+        return self.receive()
+
+    def subscribe(self, session_id: str, name: str = "sub", **more: Any) -> dict[str, Any]:
+        """Subscribe; return the frame that says so."""
+        wanted = {"action": "subscribe", "id": name, "session_id": session_id, **more}
+        subscribed = self.ask(wanted)
+        assert subscribed["type"] == "subscribed", subscribed
+        return subscribed
+
+    def frames(self, within_s: float = PATIENCE_S) -> Iterator[dict[str, Any]]:
+        """Yield frames as they come; raises `NotInTime` where none comes in time."""
+        end = time.monotonic() + within_s
+        while True:
+            yield self.receive(max(0.01, end - time.monotonic()))
+
+
+@dataclass(slots=True)
+class Follower:
+    """What a client has seen of one session: repeats are dropped, gaps raise `Gap`."""
+
+    seq: int = 0
+    place: tuple[int, int] = (0, 0)
+    cursor: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """Payloads, or `event_ref` frames, in their order."""
+
+    deltas: list[dict[str, Any]] = field(default_factory=list)
+    repeats: int = 0
+
+    def take(self, frame: dict[str, Any]) -> None:
+        """Take one frame in."""
+        match frame["type"]:
+            case "event" | "event_ref":
+                self._event(frame)
+            case "delta":
+                self._delta(frame)
+            case "error":
+                raise AssertionError(frame)
+
+    def read(
+        self,
+        socket: Socket,
+        enough: Callable[[Follower], bool],
+        within_s: float = PATIENCE_S,
+    ) -> None:
+        """Take frames until there is enough."""
+        if enough(self):
+            return
+        for frame in socket.frames(within_s):
+            self.take(frame)
+            if enough(self):
+                return
+
+    def until_end(self, socket: Socket, within_s: float = PATIENCE_S) -> None:
+        """Take frames until a turn is over."""
+        self.read(socket, Follower.ended, within_s)
+
+    def ended(self) -> bool:
+        """Return whether the newest event but `session.done` ends a turn."""
+        return bool(self.events) and self.events[-1].get("type") in {
+            "turn.completed",
+            "session.done",
+        }
+
+    def text(self, call_id: str | None = None, attempt: int = 1) -> str:
+        """Return what the deltas of a call say, by default of the last call that said something."""
+        wanted = call_id or (self.deltas[-1]["call_id"] if self.deltas else "")
+        return "".join(
+            delta.get("text") or ""
+            for delta in self.deltas
+            if (delta["call_id"], delta["attempt"]) == (wanted, attempt)
+        )
+
+    def types(self) -> list[str]:
+        """Return the types of the events."""
+        return [event["type"] for event in self.events]
+
+    def _event(self, frame: dict[str, Any]) -> None:
+        if frame["seq"] <= self.seq:
+            self.repeats += 1
+            return
+        if frame["prev_seq"] > self.seq:
+            raise Gap(f"event {frame['seq']} follows {frame['prev_seq']}, not {self.seq}")
+        self.seq = frame["seq"]
+        self.events.append(frame["event"]["payload"] if frame["type"] == "event" else frame)
+        self._move()
+
+    def _delta(self, frame: dict[str, Any]) -> None:
+        dispatch, _, n = frame["cursor"].partition(".")[2].partition("-")
+        place = (int(dispatch), int(n))
+        if place <= self.place:
+            self.repeats += 1
+            return
+        self.place = place
+        self.deltas.append(frame["delta"])
+        self._move()
+
+    def _move(self) -> None:
+        self.cursor = f"{self.seq}.{self.place[0]}-{self.place[1]}"

@@ -1,0 +1,59 @@
+"""The one local runtime that tests share, started again only where a module wants it otherwise."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from everturn_local.faults import deliver
+from everturn_local.handlers import forget_modules
+from everturn_local.runtime import LocalRuntime
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a runtime is started with."""
+
+    environment: tuple[tuple[str, str], ...] = (("EVERTURN_DELIVERY_ATTEMPTS", "2"),)
+    process_functions: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Stage:
+    """Runs one runtime at a time, as many tests as possible on the same one."""
+
+    _runtime: LocalRuntime | None = None
+    _setup: Setup = field(default_factory=Setup)
+
+    def running(self, setup: Setup) -> LocalRuntime:
+        """Return a runtime of that setup, undisturbed by any fault."""
+        if self._runtime is None or self._setup != setup:
+            self.stop()
+            runtime = LocalRuntime(
+                ROOT / "template.yaml",
+                environment=dict(setup.environment),
+                process_functions=setup.process_functions,
+            )
+            runtime.start()
+            self._runtime, self._setup = runtime, setup
+        self._runtime.faults.queue = deliver
+        self._runtime.faults.stream = deliver
+        return self._runtime
+
+    def stop(self) -> None:
+        """Stop what runs."""
+        if self._runtime is not None:
+            self._runtime.stop()
+            self._runtime = None
+            forget_modules(())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                gc.collect()  # the connections that its functions kept open, as in a sandbox
+
+
+STAGE = Stage()
+"""Of this process: the local runtime owns it while it runs."""

@@ -1,0 +1,206 @@
+"""The same thing twice, at once or later, is the same thing once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from e2e.client import PATIENT, Client, Ended, Turn, new_id
+from e2e.scripted_worker import ScriptedWorker, after, result, tool
+from everturn_local.faults import Delivery
+from everturn_local.runtime import LocalRuntime
+
+
+def only_for(tenant: str, fate: Delivery, step: str = "") -> Callable[[Mapping[str, Any]], Delivery]:
+    """Return a hook for the queue messages of one tenant, of one kind where it is named."""
+
+    def hook(record: Mapping[str, Any]) -> Delivery:
+        wake = json.loads(record["body"])
+        mine = wake["tenant"] == tenant and step in {"", wake["step"]}
+        return fate if mine else Delivery.DELIVER
+
+    return hook
+
+
+def test_one_turn_posted_twenty_times_at_once_runs_once(
+    client: Client, worker: ScriptedWorker
+) -> None:
+    client.put_agent("till", worker=worker.url, tools=[tool("charge", "non_idempotent_write")])
+    session_id, turn_id = new_id("session"), new_id("turn")
+    text = "[[call:charge]][[say:paid: {{result}}]]"
+
+    def post(_: int) -> tuple[int, dict[str, Any]]:
+        response = client.say(text, session_id, turn_id, agent_id="till")
+        return response.status_code, response.json()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(post, range(20)))
+    ended = client.end_of(Turn(session_id, turn_id))
+
+    assert {status for status, _ in answers} == {202}
+    assert {(body["session_id"], body["turn_id"]) for _, body in answers} == {(session_id, turn_id)}
+    assert sum("duplicate" not in body for _, body in answers) == 1
+    assert len(worker.deliveries) == 1
+    assert len([e for e in client.events(session_id) if e["payload"]["type"] == "turn.started"]) == 1
+    roles = [message["role"] for message in client.messages(session_id)]
+    assert roles == ["user", "assistant", "tool", "assistant"]
+    assert ended.answer == "paid: fine"
+
+
+def test_a_turn_posted_again_while_it_runs_is_told_as_running(client: Client) -> None:
+    turn = client.start("[[sleep:500]][[say:ok]]", turn_id=new_id("turn"))
+
+    again = client.say("whatever", turn.session_id, turn.turn_id)
+
+    assert again.status_code == 202
+    assert again.json() == {
+        "session_id": turn.session_id,
+        "turn_id": turn.turn_id,
+        "duplicate": True,
+        "turn_status": "running",
+    }
+    assert client.end_of(turn).answer == "ok"
+
+
+def test_a_turn_posted_again_after_its_end_is_told_as_completed(client: Client) -> None:
+    ended = client.run("hello", turn_id=new_id("turn"))
+    client.run("another", ended.session_id)
+    seq = client.session(ended.session_id)["seq"]
+
+    again = client.say("hello", ended.session_id, ended.turn.turn_id)
+
+    assert again.status_code == 202
+    assert again.json() == {
+        "session_id": ended.session_id,
+        "turn_id": ended.turn.turn_id,
+        "duplicate": True,
+        "turn_status": "completed",
+    }
+    assert client.session(ended.session_id)["seq"] == seq
+
+
+def test_of_two_turns_posted_at_once_one_runs_and_the_other_is_told(client: Client) -> None:
+    for _ in range(3):
+        session_id = client.run("hello").session_id
+
+        with ThreadPoolExecutor(2) as pool:
+            texts = ("[[sleep:300]][[say:left]]", "[[sleep:300]][[say:right]]")
+            left, right = pool.map(lambda text, to=session_id: client.say(text, to), texts)
+        client.idle(session_id)
+
+        assert sorted([left.status_code, right.status_code]) == [202, 409]
+        winner, loser = (left, right) if left.status_code == 202 else (right, left)
+        assert loser.json()["code"] == "turn_already_active"
+        assert loser.json()["turn_id"] == winner.json()["turn_id"]
+        assert len(client.messages(session_id)) == 4
+
+
+def test_of_many_first_messages_into_one_new_session_one_runs(client: Client) -> None:
+    session_id = new_id("session")
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: client.say(f"[[sleep:300]][[say:{n}]]", session_id), range(8)))
+    client.idle(session_id)
+
+    assert sorted(one.status_code for one in answers) == [202] + [409] * 7
+    assert len(client.messages(session_id)) == 2
+
+
+def whole_turn(client: Client, worker: ScriptedWorker) -> Ended:
+    """Run a turn with two model calls and two tools."""
+    client.put_agent(
+        "clerk",
+        worker=worker.url,
+        tools=[tool("look"), tool("file", "non_idempotent_write")],
+        retry=PATIENT,
+    )
+    worker.plays("look", after(0.2, result("seen")))
+    return client.run("[[say:well ]][[call:look]][[call:file]][[say:{{results}}]]", agent_id="clerk")
+
+
+def assert_once(client: Client, worker: ScriptedWorker, ended: Ended) -> None:
+    """Assert that the turn of `whole_turn` left exactly its traces."""
+    assert ended.answer == "seen | fine"
+    assert [one.tool for one in worker.sent("file")] == ["file"]
+    roles = [message["role"] for message in client.messages(ended.session_id)]
+    assert roles == ["user", "assistant", "tool", "tool", "assistant"]
+    assert len(ended.all("llm.call.requested")) == 2
+    assert len(ended.all("tool.call.completed")) == 2
+
+
+@pytest.mark.parametrize("fate", [Delivery.DUPLICATE, Delivery.LOSE_ANSWER, Delivery.DROP])
+def test_a_wake_up_delivered_twice_late_or_not_at_all_changes_nothing(
+    client: Client, worker: ScriptedWorker, runtime: LocalRuntime, fate: Delivery
+) -> None:
+    seen: list[str] = []
+
+    def first_only(record: Mapping[str, Any]) -> Delivery:
+        wake = json.loads(record["body"])
+        if wake["tenant"] != client.tenant or (seen and fate is not Delivery.DUPLICATE):
+            return Delivery.DELIVER
+        seen.append(record["messageId"])
+        return fate
+
+    runtime.faults.queue = first_only
+
+    if fate is Delivery.DROP:  # the table's stream sends the wake-up again, and that is one message
+        client.put_agent("clerk", worker=worker.url)
+        turn = client.start("hello", agent_id="clerk")
+        client.left_open.add(turn.session_id)
+        assert client.session(turn.session_id)["turn_id"] == turn.turn_id
+        return
+    ended = whole_turn(client, worker)
+
+    assert seen
+    assert_once(client, worker, ended)
+
+
+def test_a_stream_record_delivered_twice_changes_nothing(
+    client: Client, worker: ScriptedWorker, runtime: LocalRuntime
+) -> None:
+    seen: list[Any] = []
+
+    def twice(record: Mapping[str, Any]) -> Delivery:
+        seen.append(record)
+        return Delivery.DUPLICATE
+
+    runtime.faults.stream = twice
+
+    ended = whole_turn(client, worker)
+
+    assert seen
+    assert_once(client, worker, ended)
+
+
+def test_a_wake_up_that_could_not_be_sent_comes_from_the_tables_stream(
+    client: Client, worker: ScriptedWorker, runtime: LocalRuntime
+) -> None:
+    ended = whole_turn(client, worker)
+
+    assert_once(client, worker, ended)
+    assert runtime.http_url == client.http_url
+
+
+def test_a_timer_that_fires_twice_starts_one_attempt(
+    client: Client, runtime: LocalRuntime
+) -> None:
+    slow = {
+        "timeout_secs": 60,
+        "max_retries": 3,
+        "backoff_base_secs": 12,
+        "backoff_max_secs": 60,
+    }
+    client.put_agent("patient", retry=slow)
+    runtime.faults.queue = only_for(client.tenant, Delivery.DUPLICATE, "timer")
+
+    turn = client.start("[[flaky:1 overloaded]][[say:there]]", agent_id="patient")
+    waits_for_timer(client, runtime, turn)
+    runtime.skip_time(12.5)
+    ended = client.end_of(turn)
+
+    assert ended.answer == "there"
+    assert [one["attempt"] for one in ended.all("llm.call.dispatched")] == [1, 2]

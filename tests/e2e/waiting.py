@@ -1,0 +1,32 @@
+"""Waits for something to become true, never for time to pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_S = 20.0
+"""Far above what anything here takes; a test that needs it has failed."""
+
+LOOK_EVERY_S = 0.03
+
+
+class NotInTime(AssertionError):
+    """What was waited for did not come."""
+
+
+def until(
+    read: Callable[[], T], accept: Callable[[T], bool] = bool, within_s: float = PATIENCE_S
+) -> T:
+    """Read until the value is accepted; raises `NotInTime` with the last one."""
+    end = time.monotonic() + within_s
+    while True:
+        value = read()
+        if accept(value):
+            return value
+        if time.monotonic() > end:
+            raise NotInTime(f"after {within_s:g} s it still was {value!r:.2000}")
+        time.sleep(LOOK_EVERY_S)
