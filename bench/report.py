@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich import box
@@ -20,8 +21,8 @@ WIDTH = 116
 
 
 def console() -> Console:
-    """Return where all of it goes."""
-    return Console(width=WIDTH, highlight=False)
+    """Return where all of it goes: standard output as it is now."""
+    return Console(width=WIDTH, highlight=False, file=sys.stdout)
 
 
 def table(title: str, *columns: str, left: int = 1) -> Table:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -107,13 +109,23 @@ class Stage:
         self._http.close()
 
 
+class _WithoutMetrics(io.TextIOBase):
+    """Where functions print: what is no metric is an error that somebody should see."""
+
+    def write(self, text: str) -> int:
+        """Pass `text` on."""
+        if text.strip() and '"_aws"' not in text:
+            sys.stderr.write(text if text.endswith("\n") else f"{text}\n")
+        return len(text)
+
+
 @contextmanager
 def stage() -> Iterator[Stage]:
     """Yield a fresh runtime with the sample agent and the narrow one."""
-    quiet = {"POWERTOOLS_METRICS_DISABLED": "true", "POWERTOOLS_LOG_LEVEL": "ERROR"}
+    quiet = {"POWERTOOLS_LOG_LEVEL": "ERROR"}
     runtime = LocalRuntime(ROOT / "template.yaml", environment=quiet)
     runtime.meter = tape = Tape(runtime.region)
-    with runtime:
+    with redirect_stdout(_WithoutMetrics()), runtime:
         access = open_access(runtime, TENANT)
         agent = register_sample_agent(runtime, access, ROOT)
         here = Stage(runtime, tape, access)

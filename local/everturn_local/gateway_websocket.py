@@ -33,6 +33,7 @@ from everturn_local.websocket_events import (
     connect_event,
     disconnect_event,
     message_event,
+    plain_context,
     selected_route,
 )
 from everturn_local.websocket_limits import (
@@ -148,8 +149,11 @@ class WebSocketGateway:
             case Returned(payload=dict() as policy):
                 if not allows(policy):
                     return 403
-                context = policy.get("context") or {}
-                return {**context, "principalId": policy.get("principalId", "")}
+                context = plain_context(policy)
+                if context is None:
+                    logger.error("the authorizer's context holds more than plain values")
+                    return 500
+                return context
             case Failed(message="Unauthorized"):
                 return 401
             case _:

@@ -6,16 +6,15 @@ It reads a `Template` and starts nothing.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from everturn_local.intrinsics import TemplateError, marked_resource
+from everturn_local.rates import rate_seconds
 from everturn_local.template import CodeLocation, Template
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
-_UNIT_S = {"minute": 60, "hour": 3600, "day": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,11 +296,3 @@ class _Reader:
 
 def _reports_failures(properties: Mapping[str, Any]) -> bool:
     return "ReportBatchItemFailures" in (properties.get("FunctionResponseTypes") or [])
-
-
-def rate_seconds(expression: str) -> float:
-    """Seconds of `rate(5 minutes)`; raises `TemplateError` for cron and everything else."""
-    found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", expression.strip())
-    if found is None:
-        raise TemplateError(f"{expression} cannot be played locally, only rate(...)")
-    return float(found[1]) * _UNIT_S[found[2]]

@@ -94,6 +94,20 @@ def allows(policy: Mapping[str, Any]) -> bool:
     return "allow" in effects and "deny" not in effects
 
 
+def plain_context(policy: Mapping[str, Any]) -> dict[str, str] | None:
+    """The authorizer's context as routes get it: strings; None when a value is no plain one."""
+    plain = {"principalId": str(policy.get("principalId", ""))}
+    for name, value in (policy.get("context") or {}).items():
+        match value:
+            case bool():
+                plain[name] = "true" if value else "false"
+            case str() | int() | float():
+                plain[name] = str(value)
+            case _:
+                return None
+    return plain
+
+
 def selected_route(api: WebSocketApi, data: str | bytes) -> str:
     """The route key that the API's selection expression finds in a message."""
     field = api.selection.removeprefix("$request.body.").strip("${}")

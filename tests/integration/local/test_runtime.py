@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import boto3
 import pytest
 
 from everturn_local.bell import Bell
+from everturn_local.clients import Clients
 from everturn_local.clock import LocalClock
 from everturn_local.cloud import LocalCloud, RuntimeStopped
 from everturn_local.runtime import LocalRuntime
-from everturn_local.stack import Endpoints, create_stack
+from everturn_local.stack import Endpoints, Stack, create_stack
 from everturn_local.template import Deployment, load_template
 from integration.local.probe import (
     IMPORTS,
@@ -118,17 +122,23 @@ def test_what_a_handler_left_behind_does_not_reach_aws() -> None:
         left_behind.list_tables()
 
 
-def test_the_real_stack_is_created_and_its_functions_get_their_variables() -> None:
+@contextmanager
+def real_stack() -> Iterator[tuple[Stack, Clients]]:
+    """The repository's own template in a local cloud, without its functions running."""
     cloud = LocalCloud("us-east-1", LocalClock(), Bell(), lambda *_: None)
     deployment = Deployment("real", "us-east-1", parameters={"WorkerNetworks": "any"})
     clients = cloud.start(0)
     try:
         template = load_template(REAL_TEMPLATE, deployment)
-        stack = create_stack(template, clients, Endpoints("http://127.0.0.1:1", "live"))
+        yield create_stack(template, clients, Endpoints("http://127.0.0.1:1", "live")), clients
     finally:
         cloud.stop()
 
-    driver = stack.environments["DriverFunction"]
+
+def test_the_real_stacks_functions_get_their_variables() -> None:
+    with real_stack() as (stack, _):
+        driver = stack.environments["DriverFunction"]
+
     agreed = {
         "EVERTURN_TABLE": stack.physical["Table"],
         "EVERTURN_BUCKET": stack.physical["Bucket"],
@@ -141,3 +151,22 @@ def test_the_real_stack_is_created_and_its_functions_get_their_variables() -> No
         "EVERTURN_RUNNABLE_SECONDS": "1200",
     }
     assert {name: driver.get(name) for name in agreed} == agreed
+
+
+def test_the_real_step_machine_sends_its_wake_up() -> None:
+    message = {"step": "timer", "subject": 'says "now"'}
+    wait = {"kind": "wait", "until": "2024-01-01T00:00:00Z", "message": message}
+    with real_stack() as (stack, clients):
+        queue_url = stack.physical["Queue"]
+        clients.stepfunctions.start_execution(
+            stateMachineArn=stack.physical["StepMachine"],
+            name="timer-1",
+            input=json.dumps(wait | {"group": "g", "dedup": "d"}),
+        )
+        received = clients.sqs.receive_message(
+            QueueUrl=queue_url, WaitTimeSeconds=5, MessageSystemAttributeNames=["All"]
+        )["Messages"]
+
+    attributes = received[0]["Attributes"]
+    assert json.loads(received[0]["Body"]) == message
+    assert (attributes["MessageGroupId"], attributes["MessageDeduplicationId"]) == ("g", "d")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from everturn_local.intrinsics import NO_VALUE, Resolver, TemplateError
+from everturn_local.rates import rate_seconds
 from everturn_local.template import Deployment, load_template
 from everturn_local.topology import (
     HttpRoute,
@@ -14,7 +15,6 @@ from everturn_local.topology import (
     ScheduleSource,
     StreamSource,
     Topology,
-    rate_seconds,
     read_topology,
 )
 from integration.local.probe import IMPORTS, REAL_TEMPLATE, TEMPLATE

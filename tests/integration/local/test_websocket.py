@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from everturn_local.websocket_events import plain_context
 from integration.local.probe import Probe, running_stack, until
 
 
@@ -87,6 +88,18 @@ def test_a_handshake_is_refused_by_the_authorizer_or_the_connect_route(
         connect(f"{stack.runtime.ws_url}{query}")
 
     assert refused.value.response.status_code == status
+
+
+def test_the_authorizers_context_is_handed_on_as_strings() -> None:
+    flat = {"principalId": "p", "context": {"tenant": "acme", "admin": True, "n": 3}}
+
+    assert plain_context(flat) == {
+        "principalId": "p",
+        "tenant": "acme",
+        "admin": "true",
+        "n": "3",
+    }
+    assert plain_context({"context": {"scopes": ["a"]}}) is None
 
 
 def test_the_connect_route_chooses_the_subprotocol(stack: Probe) -> None:

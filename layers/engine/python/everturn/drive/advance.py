@@ -15,7 +15,7 @@ from everturn.drive.tools import Invocation, Tools
 from everturn.drive.watch import watching
 from everturn.errors import EverturnError, LeaseLost
 from everturn.observability import logger
-from everturn.ports import Head, SessionKey, Watch
+from everturn.ports import Head, Logged, SessionKey, Watch
 from everturn.protocol.events import from_rfc3339
 from everturn.protocol.wake import WakeUp
 from everturn.session.commands import Proceed, TakeOver
@@ -56,8 +56,9 @@ class AdvanceSession:
         stream = Stream(key, tools.store, lanes, tools.clock.now_ms)
         stream.watched_by(watch)
         drive = _Drive(tools, holding, stream, lease, invocation)
+        since_version = wake.version if invocation.receive_count > 1 else None
         try:
-            drive.run()
+            drive.run(holding.unheard(since_version))
         except OwnerChanged:
             logger.info("another driver has the session")
         finally:
@@ -86,9 +87,9 @@ class _Drive:
         self._effects = Effects(self._body)
         self._runs: dict[Effect, Run] = {}
 
-    def run(self) -> None:
-        """Loop until there is nothing to do now."""
-        for commit in self._holding.foreign_tail():
+    def run(self, unheard: tuple[Logged, ...]) -> None:
+        """Push what was found, then loop until there is nothing to do now."""
+        for commit in unheard:
             self._stream.commit(commit)
         self._take_over()
         with watching(self._tools.store, self._holding.key, self._saw):
@@ -135,6 +136,9 @@ class _Drive:
             if due_ms - now_ms > SLEPT_MS:
                 schedule(self._tools.wake, self._holding, proposals)
                 return False
+            if not self._has_time(max(0, due_ms - now_ms) / 1000):
+                self._hand_over()
+                return False
         self._wait(due_ms, now_ms)
         return True
 
@@ -147,8 +151,7 @@ class _Drive:
             timeout_s = min(timeout_s, delta_s)
         mail = self._effects.next(timeout_s)
         self._stream.tick()
-        if not self._lease.is_held():
-            raise LeaseLost("the lease on the wake-up is gone")
+        self._check_lease()
         if mail is not None:
             self._read(mail)
 
@@ -188,7 +191,12 @@ class _Drive:
             logger.warning("readers could not be looked up", reason=type(error).__name__)
 
     def _hand_over(self) -> None:
-        """Leave the session to the next invocation, which has the time that a request needs."""
+        """Leave the session to the next invocation, which has the time that a request needs.
+
+        Nothing of ours is under way: what is dispatched is released, so that it is not taken for
+        something that was started and lost.
+        """
+        self._holding.release()
         head = self._holding.head
         dedup = self._invocation.request_id
         self._tools.wake.now(self._holding.key, head.created, "llm", head.version, dedup)
@@ -201,11 +209,19 @@ class _Drive:
         if effect in self._effects:
             return True
         prepared = self._prepare(effect)
-        if self._invocation.remaining_ms() < (prepared.limit_s + MARGIN_S) * 1000:
+        if not self._has_time(prepared.limit_s):
             return False
+        self._check_lease()
         self._runs[effect] = prepared.run
         self._effects.start(effect)
         return True
+
+    def _has_time(self, limit_s: float) -> bool:
+        return self._invocation.remaining_ms() >= (limit_s + MARGIN_S) * 1000
+
+    def _check_lease(self) -> None:
+        if not self._lease.is_held():
+            raise LeaseLost("the lease on the wake-up is gone")
 
     def _body(self, effect: Effect, revoked: Callable[[], bool]) -> MakeCommand | None:
         return self._runs[effect](revoked)

@@ -106,11 +106,16 @@ class Holding:
         self._take(self._reader.load(self.key, head))
         return tuple(one for one in self.loaded.logged if one.last_seq > before)
 
-    def foreign_tail(self) -> tuple[Logged, ...]:
-        """Return the newest commits that no driver made: their readers may not have them yet."""
+    def unheard(self, since_version: int | None) -> tuple[Logged, ...]:
+        """Return the newest commits that readers may not have: those that no driver made.
+
+        After a crash also those of the vanished driver, which took its unsent frames with it: all
+        from `since_version` on.
+        """
         tail: list[Logged] = []
         for commit in reversed(self.loaded.logged):
-            if commit.by.startswith("driver:"):
+            lost = since_version is not None and commit.version >= since_version
+            if commit.by.startswith("driver:") and not lost:
                 break
             tail.append(commit)
         return tuple(reversed(tail))
@@ -140,7 +145,18 @@ class Holding:
 
     def claim(self) -> None:
         """Become the owner without an event. Raises `OwnerChanged` where another one was faster."""
-        owner = Owner(self._next_epoch(), self._terms.request_id)
+        self._own(Owner(self._next_epoch(), self._terms.request_id))
+
+    def release(self) -> None:
+        """Give up the ownership, so that the next driver starts what is dispatched as it is.
+
+        Only for a driver that has nothing under way: what it started may not be started again.
+        """
+        owner = self.head.owner
+        if owner is not None and owner.request_id == self._terms.request_id:
+            self._own(Owner(owner.epoch, ""))
+
+    def _own(self, owner: Owner) -> None:
         attempts = self._attempts()
         while True:
             self._check_lease()

@@ -16,6 +16,12 @@ from everturn.push.envelopes import Cursor
 from everturn.push.frames import DeltaPush
 from everturn.push.lanes import Lanes
 from everturn.push.subscriptions import event_pushes
+from everturn.session.events.model_calls import (
+    ModelCallAborted,
+    ModelCallCompleted,
+    ModelCallErrored,
+)
+from everturn.session.events.stored import Event
 
 DELTA_TTL_S: Final = 3600
 """Source: storage-and-commits, "Items"."""
@@ -75,6 +81,8 @@ class Stream:
                     self._lanes.push(watcher.connection_id, push)
             cursor = self._cursor
             self._cursor = Cursor(logged.last_seq, cursor.dispatch_seq, cursor.n)
+            if any(self._ends(event) for event in logged.events):
+                self._silence()
 
     def begin(
         self, dispatch_seq: int, call_id: str, attempt: int, turn_id: str, agent_id: str
@@ -82,8 +90,7 @@ class Stream:
         """A model call's attempt is about to stream."""
         with self._lock:
             self._flush()
-            self._coalescer = Coalescer()
-            self._recent = []
+            self._silence()
             self._call = (call_id, attempt, turn_id, agent_id)
             self._cursor = Cursor(self._cursor.seq, dispatch_seq, 0)
 
@@ -110,6 +117,19 @@ class Stream:
         with self._lock:
             now_ms = self._now_ms()
             return self._coalescer.due_in(now_ms / 1000) if self._watch.is_read(now_ms) else None
+
+    def _ends(self, event: Event) -> bool:
+        match event:
+            case ModelCallCompleted() | ModelCallErrored() | ModelCallAborted():
+                return (event.id, event.attempt) == self._call[:2]
+            case _:
+                return False
+
+    def _silence(self) -> None:
+        """Forget the call: from its end on its event speaks, and pieces would say it twice."""
+        self._coalescer = Coalescer()
+        self._recent = []
+        self._call = ("", 0, "", "")
 
     def _flush(self) -> None:
         now_ms = self._now_ms()

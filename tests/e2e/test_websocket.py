@@ -1,0 +1,348 @@
+"""A session as it is watched over a WebSocket: everything once, in order, however often one comes back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from e2e.client import Client, message_body, new_id
+from e2e.scripted_worker import ScriptedWorker, result, tool
+from e2e.socket_client import Follower, Socket
+from e2e.waiting import NotInTime
+
+WORDS = [f"word{n:02} " for n in range(24)]
+SLOWLY = "".join(f"[[say:{word}]][[sleep:60]]" for word in WORDS)
+"""An answer of about a second and a half."""
+
+WHOLE = "".join(WORDS)
+
+
+def payloads(client: Client, session_id: str) -> list[dict[str, Any]]:
+    """Return the payloads of all events of a session."""
+    return [event["payload"] for event in client.events(session_id)]
+
+
+def test_a_watcher_sees_every_event_and_every_word(client: Client) -> None:
+    session_id = client.run("hello").session_id
+    follower = Follower()
+    with client.connect() as socket:
+        socket.subscribe(session_id)
+        follower.until_end(socket)
+
+        client.start(SLOWLY, session_id)
+        follower.events.append({"type": "begin"})
+        follower.until_end(socket)
+        follower.read(socket, lambda one: one.events[-1]["type"] == "session.done")
+
+    seen = [event for event in follower.events if event["type"] != "begin"]
+    assert seen == payloads(client, session_id)
+    assert follower.text() == WHOLE == client.messages(session_id)[-1]["content"]
+    assert len(follower.deltas) > 3
+
+
+def test_a_watcher_who_comes_late_gets_what_was_and_then_the_rest(client: Client) -> None:
+    turn = client.start(SLOWLY)
+    follower = Follower()
+    early = Follower()
+    with client.connect() as first, client.connect() as late:
+        first.subscribe(turn.session_id)
+        early.read(first, lambda one: len(one.deltas) >= 2)
+
+        late.subscribe(turn.session_id)
+        follower.until_end(late)
+        early.until_end(first)
+
+    assert follower.text() == early.text() == WHOLE
+    assert follower.events == early.events
+
+
+def test_a_watcher_whom_nobody_preceded_gets_the_whole_answer(client: Client) -> None:
+    turn = client.start("[[sleep:100]]" + SLOWLY)
+    follower = Follower()
+    with client.connect() as socket:
+        socket.subscribe(turn.session_id)
+        follower.until_end(socket)
+
+    assert follower.text() == WHOLE
+
+
+def test_a_watcher_comes_back_as_often_as_they_like(client: Client) -> None:
+    turn = client.start(SLOWLY + '[[call:convert {"value":1,"from":"m","to":"cm"}]]' + SLOWLY)
+    follower = Follower()
+    drops = 0
+
+    while not follower.ended() and drops < 60:
+        target = len(follower.events) + len(follower.deltas) + 1
+        with client.connect() as socket:
+            after = {"after": follower.cursor} if follower.cursor else {}
+            socket.subscribe(turn.session_id, **after)
+            if drops % 3 != 1:  # every third time gone before anything came
+                follower.read(
+                    socket, lambda one, at=target: len(one.events) + len(one.deltas) >= at
+                )
+        drops += 1
+
+    client.idle(turn.session_id)
+    first_call, second_call = dict.fromkeys(delta["call_id"] for delta in follower.deltas)
+    said = [m["content"] for m in client.messages(turn.session_id) if m["role"] == "assistant"]
+    assert drops > 5
+    assert follower.types() == [p["type"] for p in payloads(client, turn.session_id)][
+        : len(follower.events)
+    ]
+    assert said[0].startswith(follower.text(first_call)[:1])
+    assert follower.text(second_call) in said[1]
+
+
+def test_coming_back_with_a_cursor_repeats_nothing(client: Client) -> None:
+    ended = client.run("hello")
+    follower = Follower()
+    with client.connect() as socket:
+        socket.subscribe(ended.session_id)
+        follower.read(socket, lambda one: one.seq == ended.events[-1]["seq"])
+        socket.send({"action": "unsubscribe", "id": "sub"})
+
+        socket.subscribe(ended.session_id, "again", after=follower.cursor)
+
+        with pytest.raises(NotInTime):
+            _skip(socket, "unsubscribed").receive(within_s=0.3)
+
+
+def _skip(socket: Socket, kind: str) -> Socket:
+    """Read over one frame of a kind, where it comes."""
+    try:
+        frame = socket.receive(within_s=0.3)
+    except NotInTime:
+        return socket
+    assert frame["type"] == kind, frame
+    return socket
+
+
+def test_two_watchers_see_the_same(client: Client) -> None:
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    one, two = Follower(seq=at), Follower(seq=at)
+    with client.connect() as left, client.connect() as right:
+        left.subscribe(session_id, "left", after=str(at))
+        right.subscribe(session_id, "right", after=str(at))
+
+        client.start(SLOWLY, session_id)
+        one.until_end(left)
+        two.until_end(right)
+
+    assert one.events == two.events
+    assert one.text() == two.text() == WHOLE
+
+
+def test_a_watcher_who_is_gone_disturbs_nobody(client: Client) -> None:
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    follower = Follower(seq=at)
+    with client.connect() as stays:
+        stays.subscribe(session_id, after=str(at))
+        with client.connect() as goes:
+            goes.subscribe(session_id, "goes", after=str(at))
+            turn = client.start(SLOWLY, session_id)
+            Follower(seq=at).read(goes, lambda one: bool(one.deltas))
+            goes.socket.socket.close()
+        follower.until_end(stays)
+
+    assert follower.text() == WHOLE
+    assert client.end_of(turn).completed["outcome"] == "done"
+
+
+def test_a_watcher_of_one_turn_sees_that_turn_alone(client: Client) -> None:
+    first = client.run("hello")
+    second = client.start(SLOWLY, first.session_id)
+    with client.connect() as socket:
+        socket.subscribe(first.session_id, turn_id=second.turn_id)
+        frames = []
+        for frame in socket.frames():
+            frames.append(frame)
+            if frame["type"] == "event" and frame["event"]["payload"]["type"] == "turn.completed":
+                break
+
+    turns = {frame["event"].get("turn_id") for frame in frames if frame["type"] == "event"}
+    assert turns == {second.turn_id}
+    assert {frame["delta"]["turn_id"] for frame in frames if frame["type"] == "delta"} == turns
+
+
+def test_the_turn_of_an_agent_that_does_not_stream_sends_no_deltas(client: Client) -> None:
+    client.put_agent(stream=False)
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    follower = Follower(seq=at)
+    with client.connect() as socket:
+        socket.subscribe(session_id, after=str(at))
+
+        client.start(SLOWLY, session_id)
+        follower.until_end(socket)
+
+    assert follower.deltas == []
+    assert follower.events[-1].get("data", WHOLE) == WHOLE
+
+
+def test_an_input_may_ask_for_a_stream_where_the_agent_does_not(client: Client) -> None:
+    client.put_agent(stream=False)
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    follower = Follower(seq=at)
+    with client.connect() as socket:
+        socket.subscribe(session_id, after=str(at))
+
+        client.start(SLOWLY, session_id, stream=True)
+        follower.until_end(socket)
+
+    assert follower.text() == WHOLE
+
+
+def test_an_unsubscribed_watcher_hears_no_more(client: Client) -> None:
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    with client.connect() as socket:
+        socket.subscribe(session_id, after=str(at))
+
+        answer = socket.ask({"action": "unsubscribe", "id": "sub"})
+        client.run("[[say:quiet]]", session_id)
+
+        assert answer == {"type": "unsubscribed", "id": "sub"}
+        with pytest.raises(NotInTime):
+            socket.receive(within_s=0.3)
+
+
+def test_a_turn_can_be_started_and_watched_on_one_connection(client: Client) -> None:
+    session_id = new_id("session")
+    body = message_body("[[say:one two three]]", session_id, new_id("turn"))
+    follower = Follower()
+    with client.connect() as socket:
+        accepted = socket.ask({"action": "input", "id": "in", **body})
+        socket.subscribe(session_id)
+        follower.until_end(socket)
+
+    assert accepted == {
+        "type": "accepted",
+        "id": "in",
+        "session_id": session_id,
+        "turn_id": body["input"]["turn_id"],
+    }
+    assert client.messages(session_id)[-1]["content"] == "one two three"
+
+
+def test_a_watcher_hears_of_a_turn_that_another_connection_starts(client: Client) -> None:
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    follower = Follower(seq=at)
+    with client.connect() as watches, client.connect() as talks:
+        watches.subscribe(session_id, after=str(at))
+
+        talks.ask({"action": "input", "id": "in", **message_body("[[say:hi]]", session_id)})
+        follower.until_end(watches)
+
+    assert "turn.started" in follower.types()
+    assert follower.types().count("turn.completed") == 1
+
+
+def test_a_ping_is_answered(client: Client) -> None:
+    with client.connect() as socket:
+        named = socket.ask({"action": "ping", "id": "p1"})
+        plain = socket.ask({"action": "ping"})
+
+    assert (named, plain) == ({"type": "pong", "id": "p1"}, {"type": "pong"})
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        ("not json", "invalid_json"),
+        ("", "invalid_json"),
+        ("[]", "schema_violation"),
+        ('{"action":"ping","action":"ping"}', "invalid_json"),
+        ({"action": "dance", "id": "x"}, "schema_violation"),
+        ({"id": "x"}, "schema_violation"),
+        ({"action": "subscribe", "id": "x"}, "schema_violation"),
+        ({"action": "subscribe", "id": "x", "session_id": "a/b"}, "invalid_id"),
+        ({"action": "subscribe", "id": "x", "session_id": "nobody"}, "unknown_session"),
+        ({"action": "subscribe", "id": "x", "session_id": "n", "after": "then"}, "invalid_id"),
+        ({"action": "input", "id": "x", "input": {"type": "client.dance"}}, "unknown_input"),
+        ({"action": "input", "id": "x", **message_body("x", agent_id="nobody")}, "unknown_agent"),
+        ({"action": "input", "id": "x", **message_body("x", turn_id="turn-7")}, "invalid_id"),
+        ({"action": "ping", "id": "a b"}, "invalid_id"),
+        ({"action": "ping", "more": 1}, "schema_violation"),
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_a_bad_frame_is_told_and_the_connection_lives_on(
+    client: Client, frame: Any, code: str
+) -> None:
+    with client.connect() as socket:
+        error = socket.ask(frame)
+        pong = socket.ask({"action": "ping"})
+
+    assert (error["type"], error["code"], error["error"]) == ("error", code, code)
+    assert error["message"]
+    assert error.get("id") == (frame.get("id") if isinstance(frame, dict) else None)
+    assert pong == {"type": "pong"}
+
+
+def test_a_frame_over_32_kb_closes_the_connection(client: Client) -> None:
+    body = message_body("x" * 33_000)
+    with client.connect() as socket:
+        socket.send({"action": "input", "id": "in", **body})
+
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.receive(within_s=5)
+
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1009
+
+
+def test_an_event_over_128_kb_is_referred_to_and_can_be_fetched(
+    client: Client, worker: ScriptedWorker
+) -> None:
+    client.put_agent("reader", worker=worker.url, tools=[tool("fetch")])
+    worker.plays("fetch", result("x" * 200_000))
+    session_id = client.run("hello", agent_id="reader").session_id
+    at = client.session(session_id)["seq"]
+    follower = Follower(seq=at)
+    with client.connect() as live, client.connect() as late:
+        live.subscribe(session_id, after=str(at))
+
+        client.start("[[call:fetch]][[say:read]]", session_id, agent_id="reader")
+        follower.until_end(live)
+        again = Follower(seq=at)
+        late.subscribe(session_id, after=str(at))
+        again.until_end(late)
+
+    for one in (follower, again):
+        references = [event for event in one.events if event["type"] == "event_ref"]
+        kinds = [reference["event_type"] for reference in references]
+        assert kinds == ["tool.call.completed", "message.new"]
+        first = references[0]["seq"]
+        (fetched,) = client.page(session_id, after_seq=first - 1, limit=1).json()["events"]
+        assert (fetched["seq"], len(fetched["payload"]["result"])) == (first, 200_000)
+
+
+def test_a_long_history_is_replayed_in_portions(client: Client) -> None:
+    session_id = new_id("session")
+    calls = '[[call:convert {"value":1,"from":"m","to":"cm"}]]' * 40
+    client.run(calls + "[[say:end]]", session_id)
+    last = client.session(session_id)["seq"]
+    follower = Follower()
+    portions = 0
+    with client.connect() as socket:
+        while follower.seq < last:
+            socket.subscribe(session_id, f"p{portions}", after=follower.cursor or "0.0-0")
+            portions += 1
+            for frame in socket.frames():
+                if frame["type"] == "more":
+                    assert frame["cursor"].split(".")[0] == str(follower.seq)
+                    break
+                follower.take(frame)
+                if follower.seq == last:
+                    break
+
+    assert last > 500
+    assert portions == -(-last // 500)
+    assert follower.events == payloads(client, session_id)

@@ -1,0 +1,386 @@
+"""An engine in memory: every use case on hand-written doubles, time in the test's hand.
+
+No test lives here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from everturn.commands.agents import Agents
+from everturn.commands.attempts import Attempts
+from everturn.commands.reading import SessionReader
+from everturn.commands.submit_input import SubmitInput, Submitted
+from everturn.drive.advance import AdvanceSession
+from everturn.drive.lease import Lease
+from everturn.drive.tools import Invocation, Tools
+from everturn.llm.catalogue import ModelFacts, Route
+from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
+from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
+from everturn.llm.registry import ModelRegistry, Served
+from everturn.ports import Directory, Head, Logged, SessionKey, SessionStore, Wake, WorkerTarget
+from everturn.protocol.client_input import read_input
+from everturn.protocol.decision import DECISION_RESPONSE
+from everturn.protocol.llm import LlmRequest, Usage
+from everturn.protocol.wake import WAKE, WakeUp
+from everturn.protocol.wire import parse
+from everturn.push.frames import DeltaPush, EventPush, Push
+from everturn.push.lanes import Lanes
+from everturn.push.outcome import PushOutcome, Sent
+from everturn.session.commands import Deliveries
+from everturn.store.memory import InMemorySessionStore
+from everturn.store.memory_directory import InMemoryDirectory, InMemoryWake
+from everturn.workers.answer import Answered, WorkerAnswer
+
+NOON_MS = 1_767_268_800_000
+"""2026-01-01T12:00:00Z."""
+
+TENANT = "acme"
+KEY = SessionKey(TENANT, "s1")
+QUICK_RETRY = {
+    "timeout_secs": 60,
+    "max_retries": 5,
+    "backoff_base_secs": 0.01,
+    "backoff_max_secs": 1,
+}
+TOOLS = [
+    {
+        "name": "look",
+        "description": "Looks.",
+        "effect": "read",
+        "retry": {**QUICK_RETRY, "max_retries": 3},
+    },
+    {"name": "send", "description": "Sends.", "effect": "non_idempotent_write"},
+    {
+        "name": "put",
+        "description": "Puts.",
+        "effect": "idempotent_write",
+        "retry": {**QUICK_RETRY, "max_retries": 3},
+    },
+]
+AGENT: dict[str, Any] = {
+    "model": "demo:demo",
+    "stream": True,
+    "retry": QUICK_RETRY,
+    "tools": TOOLS,
+    "worker": "https://worker.example/hook",
+    "decides": "engine",
+}
+
+
+class FrozenClock:
+    """`Clock` that moves when it is told to; no id is drawn twice."""
+
+    def __init__(self, now_ms: int = NOON_MS) -> None:
+        self.now = now_ms
+        self._drawn = 0
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def entropy(self) -> bytes:
+        self._drawn += 1
+        return self._drawn.to_bytes(16, "big")
+
+    def move(self, ms: int) -> None:
+        self.now += ms
+
+    def sleep(self, seconds: float) -> None:
+        self.now += round(seconds * 1000)
+
+
+class SteppingClock(FrozenClock):
+    """`Clock` that moves a little whenever it is read."""
+
+    def __init__(self, step_ms: int = 1) -> None:
+        super().__init__()
+        self.step_ms = step_ms
+
+    def now_ms(self) -> int:
+        self.now += self.step_ms
+        return self.now
+
+
+Step = Sequence[Chunk | BaseException]
+
+
+class ScriptedModel:
+    """`Model` that plays its steps, one a call; `close` fails on steps left over."""
+
+    def __init__(self, *steps: Step) -> None:
+        self._steps = list(steps)
+        self.requests: list[tuple[LlmRequest, int]] = []
+        self.between: Callable[[], None] = lambda: None
+
+    def stream(
+        self,
+        request: LlmRequest,
+        *,
+        attempt: int,
+        cancelled: Callable[[], bool],
+        failed_tool_calls: frozenset[str] = frozenset(),
+    ) -> Iterator[Chunk]:
+        del cancelled, failed_tool_calls
+        self.requests.append((request, attempt))
+        for one in self._steps.pop(0):
+            if isinstance(one, BaseException):
+                raise one
+            yield one
+            self.between()
+
+    def close(self) -> None:
+        assert self._steps == []
+
+
+def says(text: str) -> Step:
+    """Return the step of a model that says `text`, a word a chunk."""
+    words = [TextDelta(0, f"{word} ") for word in text.split()]
+    return [*words, UsageReported(Usage(input_tokens=3, output_tokens=2)), Finished("stop")]
+
+
+def answered(*actions: dict[str, Any], **more: Any) -> Answered:
+    """Return a worker's answer with these actions."""
+    return Answered(parse(DECISION_RESPONSE, {"actions": list(actions), **more}))
+
+
+def result(value: Any) -> Answered:
+    """Return the answer of a worker whose tool came to `value`."""
+    return answered({"type": "tool.result", "result": value})
+
+
+class ScriptedDecider:
+    """`Decider` that plays one answer a delivery; a callable is asked with the request."""
+
+    def __init__(self, *answers: WorkerAnswer | BaseException) -> None:
+        self._answers = list(answers)
+        self.requests: list[dict[str, Any]] = []
+        self.targets: list[WorkerTarget] = []
+        self.timeouts_s: list[float] = []
+        self.answer: Callable[[dict[str, Any]], WorkerAnswer] | None = None
+
+    def deliver(
+        self,
+        target: WorkerTarget,
+        body: bytes,
+        *,
+        decision_id: str,
+        attempt: int,
+        timeout_s: float,
+        idempotency_key: str | None,
+        cancelled: Callable[[], bool],
+    ) -> WorkerAnswer:
+        del decision_id, attempt, idempotency_key, cancelled
+        request = json.loads(body)
+        self.requests.append(request)
+        self.targets.append(target)
+        self.timeouts_s.append(timeout_s)
+        if self.answer is not None:
+            return self.answer(request)
+        answer = self._answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+class RecordingLanes(Lanes):
+    """`Lanes` that keep what was pushed instead of sending it."""
+
+    def __init__(self) -> None:
+        super().__init__(_taken, on_end=lambda _connection, _why: None)
+        self.pushed: list[tuple[str, Push]] = []
+        self.closed = False
+
+    def push(self, connection_id: str, push: Push) -> bool:
+        self.pushed.append((connection_id, push))
+        return True
+
+    def flush(self, timeout_s: float) -> bool:
+        del timeout_s
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+    def seqs(self, connection_id: str = "c1") -> list[int]:
+        """Return the numbers of the events that a connection was pushed."""
+        return [
+            push.seq
+            for connection, push in self.pushed
+            if connection == connection_id and isinstance(push, EventPush)
+        ]
+
+    def said(self, connection_id: str = "c1") -> str:
+        """Return the text of the deltas that a connection was pushed."""
+        return "".join(
+            push.delta.text or ""
+            for connection, push in self.pushed
+            if connection == connection_id and isinstance(push, DeltaPush)
+        )
+
+
+def _taken(_connection_id: str, _frame: bytes) -> PushOutcome:
+    return Sent()
+
+
+def lease(renew: Callable[[int], None] = lambda _seconds: None, lease_s: int = 120) -> Lease:
+    """Return a lease that was taken."""
+    taken = Lease(renew, lease_s)
+    taken.take()
+    return taken
+
+
+def refused_renewal(_seconds: int) -> None:
+    raise PermissionError("the receipt handle has expired")
+
+
+@dataclass
+class World:
+    """One deployment in memory."""
+
+    clock: FrozenClock = field(default_factory=SteppingClock)
+    store: InMemorySessionStore = field(default_factory=InMemorySessionStore)
+    directory: InMemoryDirectory = field(default_factory=InMemoryDirectory)
+    wake: InMemoryWake = field(default_factory=InMemoryWake)
+    models: ModelRegistry = field(default_factory=ModelRegistry)
+    decider: ScriptedDecider = field(default_factory=ScriptedDecider)
+    lanes: RecordingLanes = field(default_factory=RecordingLanes)
+    deliveries: Deliveries = field(
+        default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=1)
+    )
+
+    def __post_init__(self) -> None:
+        self.models.register(Served(DEMO_ROUTE, lambda: DemoModel(lambda _s: False)))
+        self.agent("helper")
+
+    def agent(self, agent_id: str, **changed: Any) -> None:
+        """Write an agent: `AGENT` with some fields changed, those that are None left out."""
+        merged = {name: value for name, value in {**AGENT, **changed}.items() if value is not None}
+        agents = Agents(self.directory, self.clock, "any", lambda _tenant, _agent: None)
+        agents.put(TENANT, agent_id, merged)
+
+    def script(self, *steps: Step, agent_id: str = "helper", **changed: Any) -> ScriptedModel:
+        """Give an agent a model that plays `steps`."""
+        model = ScriptedModel(*steps)
+        facts = ModelFacts("scripted", "m", "M", context_window_tokens=32_000)
+        self.models.register(Served(Route("scripted", "Scripted", (facts,)), lambda: model))
+        self.agent(agent_id, model="scripted:m", **changed)
+        return model
+
+    @property
+    def reader(self) -> SessionReader:
+        return self.reader_on(self.store)
+
+    def reader_on(
+        self, store: SessionStore, directory: Directory | None = None
+    ) -> SessionReader:
+        """Return a reader of sessions; it looks agents up in the directory."""
+        used = directory or self.directory
+        return SessionReader(store, used, self.directory.agent, self.models.catalogue())
+
+    def attempts(self) -> Attempts:
+        """Return a budget on the world's clock."""
+        return Attempts(lambda: self.clock.now_ms() / 1000, self.clock.sleep)
+
+    def submitter(self, store: SessionStore | None = None, wake: Wake | None = None) -> SubmitInput:
+        """Return the use case of inputs."""
+        used = store or self.store
+        return SubmitInput(
+            used,
+            self.reader_on(used),
+            wake or self.wake,
+            self.clock,
+            by="http_api",
+            runnable_s=1200,
+            check_route=lambda _tenant, _facts: None,
+            attempts=self.attempts,
+        )
+
+    def submit(
+        self, text: str, *, turn: str = "t1", session: str | None = "s1", agent: str = "helper"
+    ) -> Submitted:
+        """Submit one message."""
+        return self.submitter()(TENANT, read_input(body(text, turn, session, agent)))
+
+    def tools(self, **changed: Any) -> Tools:
+        """Return what a driver works with."""
+        given: dict[str, Any] = {
+            "store": self.store,
+            "reader": self.reader,
+            "agents": self.directory.agent,
+            "wake": self.wake,
+            "clock": self.clock,
+            "models": self.models,
+            "decider": self.decider,
+            "secrets": _secret,
+            "new_lanes": lambda _key: self.lanes,
+            "attempts": self.attempts,
+            "runnable_s": 1200,
+            "deliveries": self.deliveries,
+        }
+        return Tools(**(given | changed))
+
+    def advance(
+        self,
+        message: WakeUp | None = None,
+        *,
+        held: Lease | None = None,
+        request_id: str = "r1",
+        received: int = 1,
+        remaining_ms: Callable[[], int] | int = 900_000,
+        **tools: Any,
+    ) -> None:
+        """Run one invocation of a driver on a message, by default the last that was sent."""
+        left = remaining_ms if callable(remaining_ms) else lambda: remaining_ms
+        invocation = Invocation(request_id, received, left)
+        drive = AdvanceSession(self.tools(**tools))
+        drive(message or self.last_wake(), held or lease(), invocation)
+
+    def last_wake(self) -> WakeUp:
+        """Return the newest message as a driver reads it."""
+        return WAKE.validate_python(dict(self.wake.sent[-1].message))
+
+    def head(self, session: str = "s1") -> Head:
+        """Return a session's head, which is there."""
+        head = self.store.head(SessionKey(TENANT, session))
+        assert head is not None
+        return head
+
+    def log(self, session: str = "s1") -> tuple[Logged, ...]:
+        """Return a session's log, bodies in their places."""
+        key = SessionKey(TENANT, session)
+        return self.store.materialise(key, self.store.log(key, 1))
+
+    def kinds(self, session: str = "s1") -> list[str]:
+        """Return the types of a session's events."""
+        return [event.type for commit in self.log(session) for event in commit.events]
+
+    def texts(self, session: str = "s1") -> list[tuple[str, Any]]:
+        """Return role and content of the messages, in order."""
+        return [
+            (event.message["role"], event.message.get("content"))
+            for commit in self.log(session)
+            for event in commit.events
+            if event.type == "message.new"
+        ]
+
+
+def body(
+    text: str, turn: str | None = "t1", session: str | None = "s1", agent: str = "helper"
+) -> dict[str, Any]:
+    """Return the body of `POST /v1/sessions/input`."""
+    client_input: dict[str, Any] = {
+        "type": "client.message",
+        "agent_id": agent,
+        "message": {"role": "user", "content": text},
+    }
+    if turn is not None:
+        client_input["turn_id"] = turn
+    named = {} if session is None else {"session_id": session}
+    return {**named, "input": client_input}
+
+
+def _secret(place: Mapping[str, Any]) -> str:
+    return f"secret of {place['env']}"

@@ -1,0 +1,318 @@
+"""Sessions for tests: builders of facts and commands, and a story that plays whole sessions.
+
+A story keeps the log as a store would: what is decided passes through JSON, and what the next
+command rests on is read from the log again. Each step checks what must always hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unit.session.transcript import assert_well_formed
+
+from everturn.session.commands import (
+    AnswerDelivery,
+    Command,
+    Deliveries,
+    FailDelivery,
+    FailTurn,
+    KnownMessage,
+    LeftOpen,
+    ModelAnswered,
+    ModelFailure,
+    Proceed,
+    SettleModelCall,
+    SubmitInput,
+    TakeOver,
+    ToolAnswered,
+    ToolRefused,
+)
+from everturn.session.decide.entry import Decided, decide
+from everturn.session.events.messages import MessageNew
+from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
+from everturn.session.events.sessions import Owner
+from everturn.session.events.shape import Usage
+from everturn.session.events.stored import Event, from_json, to_json
+from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.evolve import fold
+from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
+from everturn.session.refs import pick, put
+from everturn.session.request import BuiltRequest, build_request, digest
+from everturn.session.state import SESSION, Call, Decision, Session
+
+NOON_MS = 1_767_268_800_000
+"""2026-01-01T12:00:00Z."""
+
+ROUTE = Route("demo", "echo", context_window=200_000)
+
+CONFIG: dict[str, Any] = {
+    "model": "demo:echo",
+    "system": "You answer briefly.",
+    "tools": [
+        {
+            "name": "get_weather",
+            "description": "Tells the weather.",
+            "input": {"type": "object", "properties": {"city": {"type": "string"}}},
+            "effect": "read",
+        },
+        {"name": "set_alarm", "effect": "idempotent_write"},
+        {"name": "send_email", "effect": "non_idempotent_write"},
+        {"name": "look_around", "handler": "client"},
+    ],
+}
+
+HELLO = {"role": "user", "content": "Hello."}
+
+
+def pinned(config: Mapping[str, Any] = CONFIG, *, has_worker: bool = True) -> Pinned:
+    """Return a pinned agent."""
+    return Pinned(config, digest(config), has_worker)
+
+
+def stamp(n: int = 0, now_ms: int = NOON_MS) -> Stamp:
+    """Return the time and the randomness of the n-th command."""
+    return Stamp(now_ms, n.to_bytes(16, "big"))
+
+
+def made(call_id: str, name: str = "get_weather", arguments: str = "{}") -> dict[str, Any]:
+    """Return a tool call as a model makes it."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def said(content: str = "", *calls: Mapping[str, Any], finish: str = "", **more: Any) -> Any:
+    """Return a model's answer."""
+    message: dict[str, Any] = {"role": "assistant"}
+    if content:
+        message["content"] = content
+    if calls:
+        message["tool_calls"] = list(calls)
+    reason = finish or ("tool_calls" if calls else "stop")
+    return ModelAnswered(message, reason, **more)
+
+
+def filled(log: Sequence[Event], before: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+    """Return the stored JSON of events with every body in its place; `before` are earlier ones."""
+    values = list(before)
+    for event in log:
+        value = to_json(event)
+        value.pop("refs", None)
+        for name, ref in event.refs.items():
+            assert ref.place is not None
+            value = put(value, name, pick(values[ref.place.seq - 1], ref.place.field))
+        values.append(value)
+    return values
+
+
+def path_of(values: Sequence[Mapping[str, Any]], from_seq: int = 1) -> tuple[PathMessage, ...]:
+    """Return the messages of a log whose bodies are in place, from event `from_seq` on."""
+    return tuple(
+        PathMessage(
+            seq,
+            value["message"],
+            value["private"]["size_bytes"],
+            bool(value["private"].get("is_error")),
+        )
+        for seq, value in enumerate(values, start=1)
+        if value["type"] == "message.new" and seq >= from_seq
+    )
+
+
+def rebuilt(values: Sequence[Mapping[str, Any]], asked: ModelCallRequested) -> BuiltRequest:
+    """Return the request of a model call from the log alone. Source: session-log RH-5."""
+    header = values[asked.private.header_seq - 1]["header"]
+    bounds = asked.private.boundary
+    path = path_of(values[: bounds.head_seq], bounds.from_seq)
+    return build_request(header, path)
+
+
+def types(events: Sequence[Event]) -> list[str]:
+    """Return the events' names."""
+    return [event.type for event in events]
+
+
+def only(kind: type[Any], events: Sequence[Event]) -> list[Any]:
+    """Return the events of one kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+Make = Callable[[Stamp, Facts], Command]
+
+
+@dataclass
+class Story:
+    """One session from its first command on."""
+
+    config: Mapping[str, Any] = field(default_factory=lambda: CONFIG)
+    has_worker: bool = True
+    route: Route = ROUTE
+    policy: Deliveries = field(default_factory=Deliveries)
+    session: Session = field(default_factory=Session)
+    log: list[Event] = field(default_factory=list)
+    values: list[dict[str, Any]] = field(default_factory=list)
+    now_ms: int = NOON_MS
+    taken: frozenset[str] = frozenset()
+    commands: int = 0
+    last: Make | None = None
+
+    def facts(self) -> Facts:
+        """Return what a reader of the log would hand to the next command."""
+        path = path_of(self.values, self.session.window.from_seq)
+        agent = pinned(self.config, has_worker=self.has_worker)
+        return Facts(agent, self.route, path, self.taken | self.indexed())
+
+    def indexed(self) -> frozenset[str]:
+        """Return the ids that the store would refuse to give again."""
+        kinds = (MessageNew, ToolCallRequested)
+        return frozenset(event.id for event in self.log if isinstance(event, kinds))
+
+    def decide(self, make: Make) -> Decided:
+        """Return what a command would lead to; nothing is kept."""
+        return decide(self.session, make(stamp(self.commands, self.now_ms), self.facts()))
+
+    def do(self, make: Make) -> tuple[Event, ...]:
+        """Decide, store, read again, check; return the events."""
+        decided = self.decide(make)
+        self.commands += 1
+        self.last = make
+        stored = [to_json(event) for event in decided.events]
+        events = tuple(from_json(value) for value in stored)
+        assert events == decided.events
+        assert fold(events, self.session) == decided.session
+        self.values = filled(events, self.values)
+        self.log += events
+        self.session = SESSION.validate_json(SESSION.dump_json(decided.session))
+        assert self.session == decided.session
+        from_seq = decided.path[0].seq if decided.path else 1
+        assert path_of(self.values, from_seq) == decided.path
+        for asked in only(ModelCallRequested, events):
+            self.check_request(asked)
+        return events
+
+    def check_request(self, asked: ModelCallRequested) -> None:
+        """Rebuild a request from the log; it is the committed one, and any provider takes it."""
+        request = rebuilt(self.values, asked)
+        assert request.sha256 == asked.private.request_sha256
+        assert list(request.repairs) == list(asked.private.repairs)
+        assert_well_formed(request.body)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Return the body of every model request so far."""
+        asked = only(ModelCallRequested, self.log)
+        return [rebuilt(self.values, one).body for one in asked]
+
+    def headers(self) -> list[RequestHeader]:
+        """Return every request header of the log."""
+        return only(RequestHeader, self.log)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return the whole path."""
+        return [dict(node.message) for node in path_of(self.values)]
+
+    # the commands
+
+    def submit(
+        self, content: str = "Hello.", turn_id: str = "", **more: Any
+    ) -> tuple[Event, ...]:
+        """Send one message, or with `view` a whole conversation."""
+        return self.do(self.submitting(content, turn_id, **more))
+
+    def submitting(self, content: str = "Hello.", turn_id: str = "", **more: Any) -> Make:
+        """Return the command of `submit`."""
+        given: dict[str, Any] = {
+            "session_id": "s1",
+            "agent_id": "helper",
+            "owner": Owner(id="default"),
+            "turn_id": turn_id or f"t{self.session.turns + 1}",
+            "input_type": "client.messages" if "view" in more else "client.message",
+            "view": ({"role": "user", "content": content},),
+        }
+        if "view" in more:
+            more["known"] = more.get("known", self.known(more["view"]))
+        return lambda at, facts: SubmitInput(stamp=at, facts=facts, **(given | more))
+
+    def known(self, view: Sequence[Mapping[str, Any]]) -> tuple[KnownMessage, ...]:
+        """Return where the messages of a view stand, as the store's index has it."""
+        wanted = {message.get("id") for message in view}
+        return tuple(
+            KnownMessage(event.id, seq, event.private.branch, event.private.depth)
+            for seq, event in enumerate(self.log, start=1)
+            if isinstance(event, MessageNew) and event.id in wanted
+        )
+
+    @property
+    def model_call(self) -> Call:
+        """The open model call."""
+        return next(call for call in self.session.calls if call.kind == "llm_call")
+
+    def delivery(self, call_id: str) -> Decision:
+        """Return the decision that carries a tool call to the worker."""
+        return next(one for one in self.session.decisions if one.call_id == call_id)
+
+    def answer(self, content: str = "", *calls: Mapping[str, Any], **more: Any) -> tuple[Event, ...]:
+        """Have the running model call answered."""
+        call = self.model_call
+        answer = said(content, *calls, **more)
+        return self.do(
+            lambda at, facts: SettleModelCall(
+                at, facts, call.id, call.attempt, answer, self.policy
+            )
+        )
+
+    def fail_model(self, error: str = "overloaded", **more: Any) -> tuple[Event, ...]:
+        """Have the running model call fail."""
+        call = self.model_call
+        failure = ModelFailure(error, **({"code": "provider_error", "retryable": True} | more))
+        return self.do(
+            lambda at, facts: SettleModelCall(
+                at, facts, call.id, call.attempt, failure, self.policy
+            )
+        )
+
+    def worker(
+        self, call_id: str, outcome: ToolAnswered | ToolRefused | LeftOpen | str, **more: Any
+    ) -> tuple[Event, ...]:
+        """Have the worker answer the delivery of a tool call; a string is a result."""
+        given = ToolAnswered(outcome) if isinstance(outcome, str) else outcome
+        one = self.delivery(call_id)
+        return self.do(
+            lambda at, facts: AnswerDelivery(
+                at, facts, one.id, one.attempt, given, deliveries=self.policy, **more
+            )
+        )
+
+    def lose(self, call_id: str, error: str = "connection refused", **more: Any) -> Any:
+        """Have the delivery of a tool call fail; `started="no"` says that nothing was sent."""
+        one = self.delivery(call_id)
+        given = {"code": "provider_error", "retryable": True, "started": "unknown"} | more
+        return self.do(
+            lambda at, facts: FailDelivery(
+                at, facts, one.id, one.attempt, error, deliveries=self.policy, **given
+            )
+        )
+
+    def proceed(self, after_s: float = 0) -> tuple[Event, ...]:
+        """Let time pass, then do what is due."""
+        self.now_ms += round(after_s * 1000)
+        return self.do(lambda at, facts: Proceed(at, facts, self.policy))
+
+    def take_over(self) -> tuple[Event, ...]:
+        """Have the driver vanish and another one take over."""
+        return self.do(lambda at, facts: TakeOver(at, facts, self.policy))
+
+    def fail_turn(self, error: str = "given up", code: str = "engine_failure") -> Any:
+        """Have the turn failed from outside."""
+        return self.do(lambda at, facts: FailTurn(at, facts, error, code))
+
+
+def usage(n: int) -> Usage:
+    """Return counts that differ from one another."""
+    return Usage(
+        input_tokens=n,
+        output_tokens=2 * n,
+        cache_read_tokens=3 * n,
+        cache_write_tokens=4 * n,
+        reasoning_tokens=n,
+    )
