@@ -125,6 +125,10 @@ pytest: venv
 build: venv ## Build the stack for AWS into .aws-sam, for this Python (PARAMETERS="Name=value …").
 	@$(SAM_ENV) $(BIN)/sam build --parameter-overrides "$(RUNTIME)" $(PARAMETERS)
 
+.PHONY: deploy
+deploy: build ## Build, then deploy with sam for the same Python (PARAMETERS="Name=value …").
+	@$(SAM_ENV) $(BIN)/sam deploy --guided --parameter-overrides "$(RUNTIME)" $(PARAMETERS)
+
 .PHONY: clean
 clean: ## Remove the environment and everything built.
 	@rm -rf $(VENV) .aws-sam .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

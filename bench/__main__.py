@@ -56,13 +56,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def turns(here: Stage, out: Console) -> list[Measured]:
-    """Measure turns of four sessions: each kind, alone and watched."""
-    measured = [
-        one
-        for kind in KINDS
-        for watched in (False, True)
-        for one in session_turns(here, kind, AGES, watched=watched)
-    ]
+    """Measure turns of a session of each kind, alone and watched."""
+    measured = [one for kind in KINDS for one in session_turns(here, kind, AGES)]
     out.print(report.turns_table(measured))
     alone = [one for one in measured if not one.watched]
     out.print(report.window_table("Reads beside the model's window (128,000 tokens)", alone))

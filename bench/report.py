@@ -17,7 +17,7 @@ from bench.tape import Entry
 from bench.turns import Measured
 from everturn_local.usage import Line
 
-WIDTH = 116
+WIDTH = 140
 
 
 def console() -> Console:
@@ -37,11 +37,11 @@ def turns_table(measured: Sequence[Measured]) -> Table:
     """Return what each turn itself cost, and the requests that are listed apart."""
     made = table(
         "A turn itself (queue receive and delete included), and beside it (requests/units)",
-        *("turn", "subscriber", "number", "requests", "write units", "read units"),
-        *("KB sent", "KB received", *BESIDE),
+        *("turn", "watched", "number", "requests", "write units", "read units"),
+        *("KB out", "KB in", *BESIDE),
         left=2,
     )
-    for one in measured:
+    for one in sorted(measured, key=lambda one: (one.kind, one.watched, one.number)):
         line = one.itself
         beside = [_beside(one.usage.total(category=name)) for name in BESIDE]
         made.add_row(
@@ -94,7 +94,7 @@ def peer_table(peers: Sequence[PeerTurn], measured: Sequence[Measured]) -> Table
     made = table(
         "LangGraph on its DynamoDB checkpointer, same cloud, same meter",
         *("turn", "number", "requests", "write units", "read units"),
-        *("requests x ours", "write units x ours"),
+        *("requests x ours", "write units x ours", "read units x ours"),
     )
     for one in peers:
         own = ours.get((one.kind, one.number), Line())
@@ -103,6 +103,7 @@ def peer_table(peers: Sequence[PeerTurn], measured: Sequence[Measured]) -> Table
             *(f"{one.line.write_units:g}", f"{one.line.read_units:g}"),
             _ratio(one.line.requests, own.requests),
             _ratio(one.line.write_units, own.write_units),
+            _ratio(one.line.read_units, own.read_units),
         )
     return made
 

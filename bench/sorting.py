@@ -15,6 +15,7 @@ BESIDE: Final = {
     "delta": "stream output kept for an hour",
     "push": "frames to the WebSocket",
     "connection": "connecting, subscribing, replaying",
+    "recovery": "the sweep, every five minutes for all sessions",
     "directory": "API key, tenant and agent, cached 30 to 60 s by a process",
 }
 """Categories that are listed apart, and what they are."""
@@ -30,6 +31,8 @@ def category(operation: str, parameters: Mapping[str, Any], thread_name: str) ->
         return usual
     if thread_name.startswith(_SOCKETS) or _writes_watch(operation, parameters):
         return "connection"
+    if thread_name.startswith("recovery-"):
+        return "recovery"
     if usual == "main" and partition(parameters).startswith(_DIRECTORY):
         return "directory"
     return usual

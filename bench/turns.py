@@ -61,14 +61,18 @@ class Measured:
         return self.usage.total(category="source", operation="dynamodbstreams.")
 
 
-def session_turns(
-    here: Stage, kind: Kind, numbers: Sequence[int], *, watched: bool
-) -> Iterator[Measured]:
-    """Yield the turns with those numbers of one new session; the others are played quickly."""
+def session_turns(here: Stage, kind: Kind, ages: Sequence[int]) -> Iterator[Measured]:
+    """Yield the turns of those ages of one new session, and behind each one that is watched.
+
+    A first turn that is watched is another session's. The turns between are played quickly.
+    """
+    yield measure(here, kind, 1, None, watched=True)[0]
     session_id: str | None = None
-    for number in range(1, max(numbers) + 1):
-        if number in numbers:
-            measured, session_id = measure(here, kind, number, session_id, watched=watched)
+    for number in range(1, max(ages) + 2):
+        if number in ages or number - 1 in ages[1:]:
+            measured, session_id = measure(
+                here, kind, number, session_id, watched=number not in ages
+            )
             yield measured
         else:
             turn = here.send(QUICK[kind], session_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 Template = Annotated[Path, typer.Option(help="The SAM template to run.")]
 
 
+LOOK_FOR_SIGNALS_S = 0.2
+"""A signal that another thread was given is only handled once the main thread runs again."""
+
+
 @app.callback()
 def main(
     verbose: Annotated[bool, typer.Option(help="Log what the functions log.")] = False,
@@ -41,6 +48,18 @@ def _environment() -> dict[str, str]:
         "POWERTOOLS_LOG_LEVEL": "ERROR" if quiet else "INFO",
         "POWERTOOLS_METRICS_DISABLED": "true",
     }
+
+
+@contextmanager
+def _port_taken_said(port: int) -> Iterator[None]:
+    """End the program with one line where the port is not free."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        typer.echo(f"Port {port} is in use; choose another one, or 0 for a free one.", err=True)
+        raise typer.Exit(1) from None
 
 
 @app.command()
@@ -67,7 +86,10 @@ def dev(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     console = Console(stderr=as_json)
-    with LocalRuntime(template, http_port=port, environment=_environment()) as runtime:
+    with (
+        _port_taken_said(port),
+        LocalRuntime(template, http_port=port, environment=_environment()) as runtime,
+    ):
         access = open_access(runtime, workspace, api_key or None)
         register_sample_agent(runtime, access, ROOT)
         if as_json:
@@ -85,7 +107,8 @@ def dev(
             console.print(f"Workspace  {access.workspace}", highlight=False)
             console.print(f"Agent      {DEMO_AGENT}", highlight=False)
             console.print("Ctrl-C stops it.")
-        stopped.wait()
+        while not stopped.wait(LOOK_FOR_SIGNALS_S):
+            pass
         console.print("stopping")
 
 

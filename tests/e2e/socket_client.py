@@ -85,7 +85,10 @@ class Socket:
 
 @dataclass(slots=True)
 class Follower:
-    """What a client has seen of one session: repeats are dropped, gaps raise `Gap`."""
+    """What a client has seen of one session: repeats are dropped, what comes early is held back.
+
+    A live event may overtake the replay; a gap that stays raises `Gap`.
+    """
 
     seq: int = 0
     place: tuple[int, int] = (0, 0)
@@ -95,6 +98,8 @@ class Follower:
 
     deltas: list[dict[str, Any]] = field(default_factory=list)
     repeats: int = 0
+    early: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Event frames by the event that they follow, which has not come yet."""
 
     def take(self, frame: dict[str, Any]) -> None:
         """Take one frame in."""
@@ -115,21 +120,23 @@ class Follower:
         """Take frames until there is enough."""
         if enough(self):
             return
-        for frame in socket.frames(within_s):
-            self.take(frame)
-            if enough(self):
-                return
+        try:
+            for frame in socket.frames(within_s):
+                self.take(frame)
+                if enough(self):
+                    return
+        except NotInTime:
+            if self.early:
+                raise Gap(f"after {self.seq} come {sorted(self.early)}") from None
+            raise
 
-    def until_end(self, socket: Socket, within_s: float = PATIENCE_S) -> None:
-        """Take frames until a turn is over."""
-        self.read(socket, Follower.ended, within_s)
+    def until_end(self, socket: Socket, turns: int = 1, within_s: float = PATIENCE_S) -> None:
+        """Take frames until so many turns are over."""
+        self.read(socket, lambda one: one.turns_ended() >= turns, within_s)
 
-    def ended(self) -> bool:
-        """Return whether the newest event but `session.done` ends a turn."""
-        return bool(self.events) and self.events[-1].get("type") in {
-            "turn.completed",
-            "session.done",
-        }
+    def turns_ended(self) -> int:
+        """Return how many turns ended."""
+        return self.types().count("turn.completed")
 
     def text(self, call_id: str | None = None, attempt: int = 1) -> str:
         """Return what the deltas of a call say, by default of the last call that said something."""
@@ -149,10 +156,14 @@ class Follower:
             self.repeats += 1
             return
         if frame["prev_seq"] > self.seq:
-            raise Gap(f"event {frame['seq']} follows {frame['prev_seq']}, not {self.seq}")
+            self.early[frame["prev_seq"]] = frame
+            return
         self.seq = frame["seq"]
         self.events.append(frame["event"]["payload"] if frame["type"] == "event" else frame)
         self._move()
+        next_one = self.early.pop(self.seq, None)
+        if next_one is not None:
+            self._event(next_one)
 
     def _delta(self, frame: dict[str, Any]) -> None:
         dispatch, _, n = frame["cursor"].partition(".")[2].partition("-")

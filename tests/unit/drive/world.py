@@ -258,7 +258,14 @@ class World:
     def agent(self, agent_id: str, **changed: Any) -> None:
         """Write an agent: `AGENT` with some fields changed, those that are None left out."""
         merged = {name: value for name, value in {**AGENT, **changed}.items() if value is not None}
-        agents = Agents(self.directory, self.clock, "any", lambda _tenant, _agent: None)
+        catalogue = self.models.catalogue()
+        agents = Agents(
+            self.directory,
+            self.clock,
+            networks="any",
+            catalogue=catalogue,
+            forget=lambda _tenant, _agent: None,
+        )
         agents.put(TENANT, agent_id, merged)
 
     def script(self, *steps: Step, agent_id: str = "helper", **changed: Any) -> ScriptedModel:

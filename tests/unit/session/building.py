@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unit.session.transcript import assert_well_formed
-
 from everturn.session.commands import (
     AnswerDelivery,
     Command,
@@ -38,9 +36,11 @@ from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import fold
 from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
+from everturn.session.propose import CallModel, DeliverToWorker, propose
 from everturn.session.refs import pick, put
 from everturn.session.request import BuiltRequest, build_request, digest
 from everturn.session.state import SESSION, Call, Decision, Session
+from unit.session.transcript import assert_well_formed
 
 NOON_MS = 1_767_268_800_000
 """2026-01-01T12:00:00Z."""
@@ -211,11 +211,13 @@ class Story:
         """Return the whole path."""
         return [dict(node.message) for node in path_of(self.values)]
 
+    def last_kind(self) -> str:
+        """Return the name of the last command, nothing for none."""
+        return type(self.last(stamp(), self.facts())).__name__ if self.last else ""
+
     # the commands
 
-    def submit(
-        self, content: str = "Hello.", turn_id: str = "", **more: Any
-    ) -> tuple[Event, ...]:
+    def submit(self, content: str = "Hello.", turn_id: str = "", **more: Any) -> tuple[Event, ...]:
         """Send one message, or with `view` a whole conversation."""
         return self.do(self.submitting(content, turn_id, **more))
 
@@ -251,20 +253,21 @@ class Story:
         """Return the decision that carries a tool call to the worker."""
         return next(one for one in self.session.decisions if one.call_id == call_id)
 
-    def answer(self, content: str = "", *calls: Mapping[str, Any], **more: Any) -> tuple[Event, ...]:
+    def answer(
+        self, content: str = "", *calls: Mapping[str, Any], **more: Any
+    ) -> tuple[Event, ...]:
         """Have the running model call answered."""
         call = self.model_call
         answer = said(content, *calls, **more)
         return self.do(
-            lambda at, facts: SettleModelCall(
-                at, facts, call.id, call.attempt, answer, self.policy
-            )
+            lambda at, facts: SettleModelCall(at, facts, call.id, call.attempt, answer, self.policy)
         )
 
     def fail_model(self, error: str = "overloaded", **more: Any) -> tuple[Event, ...]:
         """Have the running model call fail."""
         call = self.model_call
-        failure = ModelFailure(error, **({"code": "provider_error", "retryable": True} | more))
+        given: dict[str, Any] = {"code": "provider_error", "retryable": True}
+        failure = ModelFailure(error, **(given | more))
         return self.do(
             lambda at, facts: SettleModelCall(
                 at, facts, call.id, call.attempt, failure, self.policy
@@ -286,7 +289,12 @@ class Story:
     def lose(self, call_id: str, error: str = "connection refused", **more: Any) -> Any:
         """Have the delivery of a tool call fail; `started="no"` says that nothing was sent."""
         one = self.delivery(call_id)
-        given = {"code": "provider_error", "retryable": True, "started": "unknown"} | more
+        given: dict[str, Any] = {
+            "code": "provider_error",
+            "retryable": True,
+            "started": "unknown",
+        }
+        given |= more
         return self.do(
             lambda at, facts: FailDelivery(
                 at, facts, one.id, one.attempt, error, deliveries=self.policy, **given
@@ -316,3 +324,54 @@ def usage(n: int) -> Usage:
         cache_write_tokens=4 * n,
         reasoning_tokens=n,
     )
+
+
+def play(story: Story, moves: Sequence[int]) -> Story:
+    """Make as many moves as there are numbers, each one of those that are possible then."""
+    for move in moves:
+        options = _options(story)
+        options[move % len(options)](move)
+    return story
+
+
+def _options(story: Story) -> list[Callable[[int], object]]:
+    if story.session.turn is None:
+        return [lambda n: story.submit(f"question {n}"), lambda _: story.take_over()]
+    options: list[Callable[[int], object]] = [
+        story.proceed,
+        lambda _: story.take_over(),
+        lambda n: story.fail_turn() if n > LATE else story.proceed(),
+    ]
+    for effect in propose(story.session).effects:
+        match effect:
+            case CallModel():
+                options += _model_moves(story)
+            case DeliverToWorker(call_id=call_id):
+                options += _worker_moves(story, call_id)
+    return options
+
+
+LATE = 50
+"""Moves from here on are rare ones."""
+
+NAMES = ("get_weather", "set_alarm", "send_email", "undeclared")
+
+
+def _model_moves(story: Story) -> list[Callable[[int], object]]:
+    def calls(n: int) -> list[dict[str, Any]]:
+        return [made("call_0" if n % 2 else "", NAMES[(n + i) % 4]) for i in range(n % 5)]
+
+    return [
+        lambda n: story.answer(f"answer {n}", *calls(n), usage=usage(n), cost="0.0000001"),
+        lambda n: story.answer("", *calls(n + 1)),
+        lambda n: story.answer("cut", *calls(n), finish="length"),
+        lambda n: story.fail_model(retryable=n < LATE),
+    ]
+
+
+def _worker_moves(story: Story, call_id: str) -> list[Callable[[int], object]]:
+    return [
+        lambda n: story.worker(call_id, f"result {n}", state={"n": n}, has_state=n % 3 == 0),
+        lambda n: story.worker(call_id, ToolRefused("no", retryable=n % 2 == 0)),
+        lambda n: story.lose(call_id, started="unknown" if n % 2 else "no", invalid=n > LATE),
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from unit.session.building import NOON_MS, Story, made, only, types, usage
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_LLM_CALLS_PER_TURN
 from everturn.session.commands import SettleModelCall
@@ -21,6 +20,7 @@ from everturn.session.events.shape import Usage
 from everturn.session.events.tool_calls import ToolCallErrored, ToolCallRequested
 from everturn.session.refs import same_as
 from everturn.session.state import CallStatus, status_of
+from unit.session.building import NOON_MS, Story, made, only, said, types, usage
 
 
 def test_a_reply_without_tools_ends_the_turn_done() -> None:
@@ -285,8 +285,6 @@ def test_an_attempt_that_is_not_running_changes_nothing() -> None:
     story.fail_model()
 
     def late(at: object, facts: object) -> SettleModelCall:
-        from unit.session.building import said  # noqa: PLC0415
-
         return SettleModelCall(at, facts, stale.id, 1, said("Late."))  # type: ignore[arg-type]  # as handed in
 
     assert story.do(late) == ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.session.building import CONFIG, HELLO, Story, made, only, types
 
 from everturn.errors import AgentMismatch, TurnAlreadyActive, UnsupportedView
 from everturn.session.commands import KnownMessage
@@ -15,6 +14,7 @@ from everturn.session.events.sessions import Owner, TurnAdmitted, TurnCompleted,
 from everturn.session.evolve import fold
 from everturn.session.propose import CallModel, propose
 from everturn.session.refs import same_as
+from unit.session.building import CONFIG, HELLO, Story, made, only, types
 
 
 def test_the_first_input_is_one_commit_in_a_fixed_order() -> None:
@@ -226,14 +226,12 @@ def test_a_view_that_leaves_the_path_is_refused() -> None:
 def test_ids_of_messages_are_given_once() -> None:
     """V-2, V-5: an id that is known, or repeated among the news, is minted anew."""
     story = Story()
+
     story.submit(view=({**HELLO, "id": "u1"}, {**HELLO, "id": "u1"}))
-    story.answer("Hi.")
-    twins = [m["id"] for m in story.messages()[:2]]
 
-    story.submit("Third.", view=None or ({"id": "a", **HELLO},), known=())
-
-    assert twins[0] == "u1"
-    assert twins[1] != "u1"
+    first, second = (m["id"] for m in story.messages())
+    assert first == "u1"
+    assert second not in {"", "u1"}
 
 
 def test_an_id_beyond_the_window_is_minted_anew() -> None:

@@ -1,6 +1,6 @@
-"""A strict reader of model requests: what providers refuse, as sentences. No repair happens here.
+"""A strict reader of model requests: what providers refuse, as sentences.
 
-Source: the rules of Anthropic's Messages API and of OpenAI's chat completions on tool use, together.
+It repairs nothing. Source: Anthropic's Messages API and OpenAI's chat completions, "tool use".
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def _empty(messages: Sequence[Mapping[str, Any]]) -> list[str]:
                 filled = bool(message.get("content"))
         if not filled:
             found.append(f"{message['role']} has no content")
-        for call in message.get("tool_calls") or ():
-            if message["role"] != "assistant" or not call["id"] or not call["function"]["name"]:
-                found.append(f"a call of {message['role']} lacks its id or its name")
+        found += [
+            f"a call of {message['role']} lacks its id or its name"
+            for call in message.get("tool_calls") or ()
+            if message["role"] != "assistant" or not call["id"] or not call["function"]["name"]
+        ]
     return found

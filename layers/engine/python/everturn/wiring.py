@@ -187,7 +187,7 @@ def agents() -> Agents:
     """Return the use cases of agents."""
     from everturn.commands.agents import Agents  # noqa: PLC0415  # not every function's
 
-    return Agents(directory(), CLOCK, settings().worker_networks, forget_agent)
+    return Agents(directory(), CLOCK, settings().worker_networks, forget_agent, models().catalogue())
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from everturn.errors import (
     TooLarge,
     UnknownAgent,
 )
+from everturn.llm.catalogue import Catalogue, settle
 from everturn.ports import AgentRecord, Clock, Directory
 from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
 from everturn.protocol.json_text import canonical
@@ -62,10 +63,12 @@ class Agents:
         clock: Clock,
         networks: Networks,
         forget: Callable[[str, str], None],
+        catalogue: Catalogue,
     ) -> None:
         self._directory = directory
         self._clock = clock
         self._networks = networks
+        self._catalogue = catalogue
         self._forget = forget
 
     def put(self, tenant: str, agent_id: str, body: Any) -> Written:
@@ -81,6 +84,7 @@ class Agents:
                 "The definition is too large.", limit_bytes=MAX_AGENT_BYTES, size_bytes=size_bytes
             )
         _check_supported(definition)
+        self._check_model(definition)
         self._check_worker(definition)
         for position, tool in enumerate(definition.tools or ()):
             for name in ("input", "output"):
@@ -116,6 +120,17 @@ class Agents:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         self._forget(tenant, agent_id)
 
+    def _check_model(self, definition: AgentDefinition) -> None:
+        """Refuse what no route serves, and an effort that a route does not offer. Source: MC-3."""
+        ref = self._catalogue.split(definition.model)
+        facts = self._catalogue.facts(ref)
+        if ref.provider == "demo" and facts not in self._catalogue.models():
+            raise SchemaViolation(
+                f"/model: no provider here serves it; {_listed(self._catalogue)} can be used"
+            )
+        reasoning = definition.reasoning
+        settle(facts, max_tokens=None, effort=reasoning.effort if reasoning else None)
+
     def _check_worker(self, definition: AgentDefinition) -> None:
         worker = definition.worker
         if worker is None:
@@ -125,6 +140,10 @@ class Agents:
         refused = check_url(worker, self._networks)
         if isinstance(refused, UrlRefused):
             raise SchemaViolation(f"/worker: {refused.reason}")
+
+
+def _listed(catalogue: Catalogue) -> str:
+    return ", ".join(facts.id for facts in catalogue.models()) or "none"
 
 
 def shown(record: AgentRecord) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from everturn.commands.rebuild_request import RebuildRequest
 from everturn.errors import UnknownSession, UnknownTurn
 from everturn.ports import Clock, Delta, Head, SessionKey, SessionStore, TurnRecord
 from everturn.protocol.json_text import compact
@@ -72,19 +73,35 @@ class ReadEvents:
         self._wait_s = wait_s
 
     def page(
-        self, tenant: str, session_id: str, after_seq: int, limit: int, turn_id: str | None
+        self,
+        tenant: str,
+        session_id: str,
+        after_seq: int,
+        limit: int,
+        turn_id: str | None,
+        *,
+        requests: bool = False,
     ) -> Page:
         """Return at most `limit` events after `after_seq`. Source: decision-protocol O-24.
 
+        With `requests` each `llm.call.requested` has its `request`, rebuilt from the log.
         Raises `UnknownSession`, `UnknownTurn`.
         """
         key, head, turn = self._found(tenant, session_id, turn_id)
         if turn is not None:
             after_seq = max(after_seq, turn.first_seq - 1)
         events = self._events(key, head, after_seq, limit, turn)
+        if requests:
+            self._add_requests(key, events)
         last = events[-1]["seq"] if events else after_seq
         end = _end(head, turn)
         return Page(events, last, last < end)
+
+    def _add_requests(self, key: SessionKey, events: list[dict[str, Any]]) -> None:
+        rebuild = RebuildRequest(self._store)
+        for envelope in events:
+            if envelope["payload"]["type"] == "llm.call.requested":
+                envelope["payload"]["request"] = rebuild(key, envelope["seq"]).body
 
     def stream(self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None) -> Streamed:
         """Return what lies after `cursor`, or wait for it.
@@ -123,6 +140,8 @@ class ReadEvents:
         if at.seq < _end(head, turn):
             return frames  # a full page: the deltas come with the last one
         for delta in self._deltas(key, head, cursor):
+            if turn is not None and delta.turn_id != turn.turn_id:
+                continue
             at = Cursor(at.seq, delta.dispatch_seq, delta.n)
             payload = delta_payload(key.session, head.session.agent_id, delta)
             frames.append(Frame(at.text(), "llm.token.delta", payload))

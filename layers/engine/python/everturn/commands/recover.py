@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.commands.reading import SessionReader
-from everturn.errors import ConflictError
+from everturn.commands.reading import Loaded, SessionReader
+from everturn.errors import EverturnError
 from everturn.observability import logger
 from everturn.ports import Clock, NewCommit, Owner, SessionKey, SessionStore, Wake
 from everturn.session.commands import FailTurn
@@ -30,13 +30,15 @@ class Recover:
     def give_up(self, key: SessionKey, version: int) -> bool:
         """Fail the open turn of a session whose wake-up was tried in vain; returns whether it did.
 
-        Nothing happens where the session moved on since, or has no open turn. The commit takes the
-        session away from whoever may still be at it.
+        Nothing happens where the session has no open turn, or one that began after the message.
+        The commit takes the session away from whoever may still be at it.
         """
         head = self._store.head(key)
         if head is None or head.session.turn is None:
             return False
         loaded = self._reader.load(key, head)
+        if _version_at(loaded, head.session.turn.first_seq) > version:
+            return False
         stamp = Stamp(self._clock.now_ms(), self._clock.entropy())
         command = FailTurn(stamp, loaded.facts, GIVEN_UP, "engine_failure")
         decided = decide(head.session, command)
@@ -64,8 +66,8 @@ class Recover:
         for key in self._store.due(now_s, SWEEP_LIMIT):
             try:
                 woken += self._wake_up(key, now_s)
-            except ConflictError:
-                continue  # somebody works on it: just what was wanted
+            except EverturnError as error:  # the next sweep finds it again; the others go on
+                logger.warning("a session was not woken", reason=type(error).__name__)
         return woken
 
     def _wake_up(self, key: SessionKey, now_s: int) -> int:
@@ -75,3 +77,9 @@ class Recover:
         dedup = f"{head.created}.{head.version}.sweep.{now_s // 300}"
         self._wake.now(key, head.created, "timer", head.version, dedup)
         return 1
+
+
+def _version_at(loaded: Loaded, seq: int) -> int:
+    """Return the version of the commit that holds event `seq`, 0 where it was not read."""
+    versions = (one.version for one in loaded.logged if one.first_seq <= seq <= one.last_seq)
+    return next(versions, 0)

@@ -49,22 +49,24 @@ class Subscribe:
         about = {"id": subscription, "session_id": session_id}
         if not send({"type": "subscribed", **about, "seq": head.session.seq}):
             return
-        prev_seq = after.seq
+        prev_seq = read_seq = after.seq
         last = after.text()
         for frame in self._events.frames(key, head, after):
             place = {**about, "cursor": frame.cursor}
             last = frame.cursor
-            if frame.event == "llm.token.delta":
+            is_delta = frame.event == "llm.token.delta"
+            read_seq = read_seq if is_delta else frame.data["seq"]
+            if turn_id is not None and frame.data.get("turn_id") != turn_id:
+                continue
+            if is_delta:
                 sent = send({"type": "delta", **place, "delta": frame.data})
             else:
-                seq = frame.data["seq"]
-                wanted = turn_id is None or frame.data.get("turn_id") == turn_id
-                body = {"type": "event", **place, "seq": seq, "prev_seq": prev_seq}
-                sent = send({**body, "event": frame.data}) if wanted else True
-                prev_seq = seq
+                body = {"type": "event", **place, "seq": read_seq, "prev_seq": prev_seq}
+                sent = send({**body, "event": frame.data})
+                prev_seq = read_seq
             if not sent:
                 return
-        if prev_seq < head.session.seq:
+        if read_seq < head.session.seq:
             send({"type": "more", **about, "cursor": last})
 
     def end(self, tenant: str, connection_id: str, subscription: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
+from everturn.errors import TransientError
 from everturn.ports import AgentRecord, WorkerTarget
 from everturn.protocol.json_text import compact
 from everturn.workers.answer import DeliveryFailed, WorkerAnswer
@@ -48,7 +49,10 @@ def deliver(
         return _refused("the agent has no worker any more", "no_worker")
     if worker.startswith(LAMBDA_PREFIX):
         return _refused("workers behind a Lambda ARN are not called yet", "unsupported")
-    secret = secrets(record.worker_secret) if record.worker_secret else ""
+    try:
+        secret = secrets(record.worker_secret) if record.worker_secret else ""
+    except TransientError as error:  # nothing was sent: the delivery is made again
+        return DeliveryFailed(error.message, error.code, True, "no")
     return decider.deliver(
         WorkerTarget(worker, secret),
         compact(request).encode(),

@@ -21,9 +21,9 @@ from everturn.protocol.wire import to_json
 from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.shape import Usage
-from everturn.session.facts import Facts, PathMessage
+from everturn.session.facts import Facts
 from everturn.session.propose import CallModel
-from everturn.session.request import BuiltRequest, build_request, digest, header_for
+from everturn.session.request import BuiltRequest, digest, header_for, rebuild
 from everturn.session.state import Call, Session
 
 REQUEST_LIMIT_S: Final = 840
@@ -45,12 +45,7 @@ def rebuilt(
     header = header_for(facts.agent, facts.route)
     if digest(header) != session.header_sha or asked.private.header_seq != session.header_seq:
         header = stored_header()
-    boundary = asked.private.boundary
-    path = within(facts.path, boundary.from_seq, boundary.head_seq)
-    request = build_request(header, path)
-    if request.sha256 != asked.private.request_sha256:
-        raise DefectError(f"the rebuilt request of model call {call.id} is not the committed one")
-    return request
+    return rebuild(asked, header, facts.path)
 
 
 def requested_event(call: Call, logged: tuple[Logged, ...]) -> ModelCallRequested:
@@ -60,11 +55,6 @@ def requested_event(call: Call, logged: tuple[Logged, ...]) -> ModelCallRequeste
             if seq == call.seq and isinstance(event, ModelCallRequested):
                 return event
     raise DefectError(f"model call {call.id} is not at event {call.seq}")
-
-
-def within(path: tuple[PathMessage, ...], from_seq: int, to_seq: int) -> list[PathMessage]:
-    """Return the messages of a boundary."""
-    return [node for node in path if from_seq <= node.seq <= to_seq]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Stream:
             self._watch = watch
             for watcher in new:
                 for piece in self._recent:
-                    self._push_delta(watcher, piece)
+                    self._push_delta(watcher, piece, repeated=True)
             self._flush()
 
     def commit(self, logged: Logged) -> None:
@@ -148,7 +148,7 @@ class Stream:
             for watcher in self._watch.watchers:
                 self._push_delta(watcher, sent)
 
-    def _push_delta(self, watcher: Watcher, piece: _Piece) -> None:
+    def _push_delta(self, watcher: Watcher, piece: _Piece, *, repeated: bool = False) -> None:
         call_id, attempt, turn_id, agent_id = self._call
         if watcher.turn_id not in {"", turn_id}:
             return
@@ -162,6 +162,7 @@ class Stream:
             attempt=attempt,
             seq=piece.cursor.n,
             delta=piece.delta,
+            repeated=repeated,
         )
         self._lanes.push(watcher.connection_id, push)
 

@@ -9,7 +9,15 @@ from typing import Any, Final
 from everturn.errors import InvalidId
 from everturn.ports import Delta, Logged
 from everturn.protocol.events import to_rfc3339
+from everturn.session.events.model_calls import (
+    ModelCallCompleted,
+    ModelCallErrored,
+    ModelCallRequested,
+)
+from everturn.session.events.sessions import TurnCompleted
+from everturn.session.events.shape import Usage
 from everturn.session.events.stored import Event, to_json
+from everturn.session.events.tool_calls import ToolCallRequested
 
 HIDDEN: Final[dict[str, frozenset[str]]] = {
     "message.new": frozenset({"id"}),
@@ -39,7 +47,7 @@ NAMES_ITS_TURN: Final = frozenset(
         "step.ended",
     }
 )
-"""Events whose payload repeats the turn id. Source: decision-protocol E-7, session-log section 3."""
+"""Events whose payload repeats the turn id. Source: E-7, session-log section 3."""
 
 _CURSOR: Final = re.compile(r"(\d{1,15})(?:\.(\d{1,15})-(\d{1,9}))?")
 
@@ -105,7 +113,26 @@ def payload(event: Event) -> dict[str, Any]:
             shown[name.removesuffix("_ms")] = to_rfc3339(value)
         else:
             shown[name] = value
-    return shown
+    return shown | _whole(event)
+
+
+def _whole(event: Event) -> dict[str, Any]:
+    """Return the fields whose parts are shown even where they are at their default.
+
+    Source: R-1 (all four of a policy), Y-2 (both totals of a usage).
+    """
+    match event:
+        case ModelCallRequested(retry=retry) | ToolCallRequested(retry=retry):
+            return {"retry": retry.model_dump(mode="json")}
+        case (
+            TurnCompleted(usage=Usage() as usage)
+            | ModelCallCompleted(usage=Usage() as usage)
+            | ModelCallErrored(usage=Usage() as usage)
+        ):
+            totals = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+            return {"usage": totals | usage.model_dump(mode="json", exclude_defaults=True)}
+        case _:
+            return {}
 
 
 def delta_payload(session_id: str, agent_id: str, delta: Delta) -> dict[str, Any]:

@@ -44,9 +44,13 @@ class DeltaPush:
     """Counts per call and attempt; a merged piece has that of its last part."""
 
     delta: StreamDelta
+    repeated: bool = False
+    """Its reader may have it already: merged with another one, it could not be dropped alone."""
 
     def joins(self, after: DeltaPush) -> bool:
         """Tell whether `after` continues this answer, for the same reader."""
+        if self.repeated or after.repeated:
+            return False
         return (self.subscription, self.session_id, self.call_id, self.attempt) == (
             after.subscription,
             after.session_id,

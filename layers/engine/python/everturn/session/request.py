@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from everturn.errors import DefectError
 from everturn.protocol.json_text import canonical
+from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.facts import PathMessage, Pinned, Route
 
 DERIVATION: Final = 1
@@ -75,6 +77,21 @@ def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> Bui
             body[name] = config[name]
     failed = frozenset(m.message.get("tool_call_id", "") for m in path if m.is_error)
     return BuiltRequest(body, digest(body), tuple(repairs), failed)
+
+
+def rebuild(
+    asked: ModelCallRequested, header: Mapping[str, Any], path: Iterable[PathMessage]
+) -> BuiltRequest:
+    """Return the request that `asked` committed; `path` has at least the messages of its boundary.
+
+    Raises `DefectError` where it is not the committed one, byte for byte. Source: RH-5.
+    """
+    boundary = asked.private.boundary
+    within = [node for node in path if boundary.from_seq <= node.seq <= boundary.head_seq]
+    request = build_request(header, within)
+    if request.sha256 != asked.private.request_sha256:
+        raise DefectError(f"the rebuilt request of {asked.id} is not the committed one")
+    return request
 
 
 def _well_formed(path: Sequence[PathMessage]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
@@ -19,6 +20,7 @@ from everturn.errors import (
     EverturnError,
     InvalidId,
     InvalidJson,
+    MethodNotAllowed,
     RejectedError,
     SchemaViolation,
     TooLarge,
@@ -36,6 +38,15 @@ from everturn.protocol.limits import MAX_AGENT_BYTES, MAX_INPUT_BODY_BYTES
 from everturn.surfaces.callers import Caller, Callers
 
 JSON: Final = "application/json"
+ROUTES: Final = (
+    (re.compile("/v1/health"), "GET"),
+    (re.compile("/v1/sessions/input"), "POST"),
+    (re.compile("/v1/sessions/[^/]+"), "GET"),
+    (re.compile("/v1/sessions/[^/]+/events"), "GET"),
+    (re.compile("/v1/agents/[^/]+"), "DELETE, GET, PUT"),
+)
+"""Paths, and the methods that they take; what comes here asked for another one."""
+
 Result = tuple[int, dict[str, Any]]
 
 
@@ -124,7 +135,11 @@ class HttpApi:
 
     def _no_route(self, _error: NotFoundError) -> Response[str]:
         event = self._app.current_event
-        return failed(UnknownRoute(f"There is no route {event.http_method} {event.path}."))
+        allowed = [methods for path, methods in ROUTES if path.fullmatch(event.path)]
+        if allowed:
+            refused = MethodNotAllowed(f"This path takes {allowed[0]}.", allow=allowed[0])
+            return failed(refused)
+        return failed(UnknownRoute("There is no such route."))
 
     def _headers(self) -> dict[str, str]:
         return {name.lower(): value for name, value in self._app.current_event.headers.items()}

@@ -45,7 +45,12 @@ class EventsApi:
             after = read_int(query.get("after_seq"), "after_seq", minimum=0) or 0
             limit = read_int(query.get("limit"), "limit", minimum=1, maximum=PAGE_EVENTS)
             page = self._events.page(
-                tenant, session_id, after, limit or DEFAULT_PAGE_EVENTS, turn_id
+                tenant,
+                session_id,
+                after,
+                limit or DEFAULT_PAGE_EVENTS,
+                turn_id,
+                requests=query.get("requests") in {"1", "true"},
             )
             body = {
                 "events": page.events,

@@ -9,7 +9,7 @@ from typing import Any, Final, assert_never
 
 from everturn.commands.submit_input import SubmitInput
 from everturn.commands.subscribe import FIRST, Subscribe
-from everturn.errors import TooLarge, to_http
+from everturn.errors import TooLarge, Unauthenticated, to_http
 from everturn.ports import Clock, Directory
 from everturn.protocol.client_input import InputRequest
 from everturn.protocol.frames import (
@@ -100,7 +100,9 @@ class Sockets:
 
     def _tenant(self, connection_id: str) -> str:
         connection = self.directory.connection(connection_id)
-        return str(connection["tenant"]) if connection else ""
+        if connection is None:
+            raise Unauthenticated("The connection is not known any more; open another one.")
+        return str(connection["tenant"])
 
     def _send(self, connection_id: str, body: dict[str, Any]) -> bool:
         """Send one frame; returns `False` once the connection is gone."""

@@ -5,7 +5,7 @@ It must not know how a call ends; that is `tool_result`'s.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from everturn.session.commands import (
     AnswerDelivery,
@@ -101,18 +101,15 @@ def _dispatch_call(journal: Journal, call: Call) -> None:
 
 def _deliver_first(journal: Journal, call: Call, policy: Deliveries) -> None:
     _dispatch_call(journal, call)
-    decision_id = journal.mint()
     journal.add(
         DecisionQueued(
             turn_id=journal.turn_id,
-            id=decision_id,
+            id=journal.mint(),
             trigger_type="tool.execute",
             call_id=call.id,
         )
     )
-    decision = journal.session.decision(decision_id)
-    if decision is not None:
-        deliver(journal, decision, policy)
+    deliver(journal, journal.session.decisions[-1], policy)
 
 
 def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
@@ -162,6 +159,8 @@ def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
             fail_tool(journal, call, refused, decision_id=decision.id)
         case LeftOpen():
             pass
+        case _:
+            assert_never(command.outcome)
     dispatch_ready(journal, command.deliveries)
     write_result(journal)
 

@@ -6,10 +6,10 @@ It must not ask for a model call; that is `model_call`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from everturn.protocol.ids import is_id
-from everturn.protocol.limits import MAX_ARGUMENTS_BYTES
+from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
 from everturn.session.commands import (
     ModelAnswered,
     ModelFailure,
@@ -46,6 +46,8 @@ def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
             _answered(journal, call, answer, command)
         case ModelFailure() as failure:
             fail_attempt(journal, call, failure)
+        case _:
+            assert_never(command.outcome)
 
 
 def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
@@ -79,6 +81,13 @@ def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
 def _answered(
     journal: Journal, call: Call, answer: ModelAnswered, command: SettleModelCall
 ) -> None:
+    asked = len(answer.message.get("tool_calls") or ())
+    if asked > MAX_OPEN_CALLS:
+        error = f"the reply asks for {asked} tools at once; at most {MAX_OPEN_CALLS} are run"
+        detail = {"reason": "too_many_calls"}
+        refused = ModelFailure(error, "provider_error", False, detail, usage=answer.usage)
+        fail_attempt(journal, call, refused)
+        return
     message = _with_own_call_ids(journal, {"id": call.id, **answer.message})
     completed = journal.add(
         ModelCallCompleted(

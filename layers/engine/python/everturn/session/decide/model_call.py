@@ -43,11 +43,10 @@ def open_model_call(journal: Journal) -> None:
     from_seq = start_for(session.window, route.context_window)
     request = build_request(header, [node for node in journal.path if node.seq >= from_seq])
     retry = model_retry(agent.config)
-    call_id = journal.mint()
     journal.add(
         ModelCallRequested(
             turn_id=turn.id,
-            id=call_id,
+            id=journal.mint(),
             model=agent.config["model"],
             stream=turn.stream or bool(agent.config.get("stream")),
             retry=retry,
@@ -61,9 +60,7 @@ def open_model_call(journal: Journal) -> None:
             ),
         )
     )
-    call = journal.session.call(call_id)
-    if call is not None:
-        dispatch_model_call(journal, call)
+    dispatch_model_call(journal, journal.session.calls[-1])
 
 
 def dispatch_model_call(journal: Journal, call: Call) -> None:

@@ -19,7 +19,7 @@ from everturn.session.events.sessions import (
 )
 from everturn.session.journal import Journal
 from everturn.session.refs import same_as
-from everturn.session.state import Session, is_quiescent
+from everturn.session.state import Session, Turn, is_quiescent
 
 
 def submit(journal: Journal, command: SubmitInput) -> None:
@@ -37,7 +37,7 @@ def submit(journal: Journal, command: SubmitInput) -> None:
             "leave out session_id to start a new one."
         )
     elif session.turn is not None:
-        _yield_turn(journal)
+        _yield_turn(journal, session.turn)
     news = news_of(session, command, journal)
     journal.add(
         TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
@@ -62,16 +62,14 @@ def _create(journal: Journal, command: SubmitInput) -> None:
     )
 
 
-def _yield_turn(journal: Journal) -> None:
+def _yield_turn(journal: Journal, turn: Turn) -> None:
     """A turn that waits for nothing makes way; any other keeps its place. Source: T-2, T-3.4."""
-    session = journal.session
-    if session.turn is not None and is_quiescent(session):
-        complete_turn(journal, "quiescent")
-    elif session.turn is not None:
+    if not is_quiescent(journal.session):
         raise TurnAlreadyActive(
-            f"The turn {session.turn.id} is still running; send the input when it has ended.",
-            turn_id=session.turn.id,
+            f"The turn {turn.id} is still running; send the input when it has ended.",
+            turn_id=turn.id,
         )
+    complete_turn(journal, "quiescent")
 
 
 def _start_session(journal: Journal) -> None:
@@ -85,7 +83,6 @@ def _start_session(journal: Journal) -> None:
 
 def _record(journal: Journal, input_type: str, news: list[dict[str, Any]]) -> None:
     decision_id = journal.mint()
-    turn = journal.session.turn
     queued = journal.add(
         DecisionQueued(
             turn_id=journal.turn_id,
@@ -95,8 +92,8 @@ def _record(journal: Journal, input_type: str, news: list[dict[str, Any]]) -> No
         )
     )
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
-    if turn is not None:
-        journal.add(TurnAdmitted(turn_id=turn.id, turn=turn.number, trigger=input_type))
+    number = journal.session.turns + 1
+    journal.add(TurnAdmitted(turn_id=journal.turn_id, turn=number, trigger=input_type))
     for position, message in enumerate(news):
         body = same_as(queued, f"news.{position}")
         journal.write(message, MessageSource(kind="user"), {"message": body})
@@ -114,10 +111,10 @@ def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[di
     for message in command.view:
         depth = places.get(message.get("id") or "", 0)
         answered = answers.get(message["tool_call_id"]) if message["role"] == "tool" else None
-        if not news and answered is not None:
-            reached = max(reached, answered)
-        elif not news and depth > reached:
+        if not news and depth > reached:
             reached = depth
+        elif not news and answered is not None:
+            reached = max(reached, answered)
         else:
             news.append(_with_id(message, {m["id"] for m in news}, journal))
     if session.head is not None and reached != session.head.depth:

@@ -1,0 +1,150 @@
+"""The `everturn` command as a person or a script uses it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from e2e.client import Client
+from e2e.stage import ROOT
+
+EVERTURN = [sys.executable, "-c", "from everturn_local.cli import app; app()"]
+STOPS_WITHIN_S = 5
+
+
+@contextmanager
+def everturn_dev(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Run `everturn dev --json`; gives the process and what its first line says."""
+    process = subprocess.Popen(  # noqa: S603  our own command
+        [*EVERTURN, "dev", "--json", *options],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        yield process, json.loads(process.stdout.readline())
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_dev_says_where_it_is_serves_and_stops_cleanly_when_told(number: signal.Signals) -> None:
+    with everturn_dev() as (process, about):
+        client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
+        ended = client.run("hello")
+        client.close()
+
+        process.send_signal(number)
+        before = time.monotonic()
+        rest, errors = process.communicate(timeout=STOPS_WITHIN_S + 5)
+
+    assert sorted(about) == ["api_key", "http_url", "workspace", "ws_url"]
+    assert ended.answer == "echo: hello"
+    assert process.returncode == 0
+    assert time.monotonic() - before < STOPS_WITHIN_S
+    assert "Traceback" not in errors
+    assert rest == ""
+
+
+def test_dev_takes_its_port_its_key_and_its_workspace() -> None:
+    port = free_port()
+    options = ("--port", str(port), "--api-key", "evt_mine", "--workspace", "acme")
+    with everturn_dev(*options) as (_, about):
+        headers = {"authorization": "Bearer evt_mine"}
+        agent = httpx.get(f"http://127.0.0.1:{port}/v1/agents/demo", headers=headers)
+
+    assert about == {
+        "http_url": f"http://127.0.0.1:{port}",
+        "ws_url": about["ws_url"],
+        "api_key": "evt_mine",
+        "workspace": "acme",
+    }
+    assert about["ws_url"].startswith(f"ws://127.0.0.1:{port}/")
+    assert agent.status_code == 200
+
+
+def test_dev_stops_in_the_middle_of_a_turn() -> None:
+    with everturn_dev() as (process, about):
+        client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
+        client.start("[[say:a]][[sleep:30000]][[say:b]]")
+        client.close()
+
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=STOPS_WITHIN_S + 5)
+
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+def test_dev_on_a_port_that_is_taken_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        run = everturn("dev", "--json", "--port", port)
+
+    assert run.returncode != 0
+    assert run.stdout == ""
+    assert "in use" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_demo_shows_a_whole_turn_and_its_cost() -> None:
+    run = everturn("demo")
+
+    assert run.returncode == 0, run.stderr
+    shown = run.stdout
+    for part in ("says", "tool call", "clock", "convert", "result", "42.1648128", "answer"):
+        assert part in shown, part
+    for part in ("usage", "cost $0", "done", "What it cost on AWS", "TransactWriteItems"):
+        assert part in shown, part
+    assert '"_aws"' not in shown
+    assert "Traceback" not in run.stderr
+
+
+def test_help_is_there() -> None:
+    run = everturn("--help")
+
+    assert run.returncode == 0
+    assert "dev" in run.stdout
+    assert "demo" in run.stdout
+
+
+def everturn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(  # noqa: S603  our own command
+        [*EVERTURN, *arguments],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "COLUMNS": "200",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

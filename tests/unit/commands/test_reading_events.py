@@ -1,0 +1,452 @@
+"""O-7, O-24, E-2, E-3: pages and streams of events, their cursors and their ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from everturn.commands.read_events import (
+    IDLE_RETRY_MS,
+    PAGE_BYTES,
+    Frame,
+    ReadEvents,
+    Streamed,
+    sse,
+)
+from everturn.commands.subscribe import FIRST, Subscribe
+from everturn.errors import UnknownSession, UnknownTurn
+from everturn.ports import Delta, Head, SessionKey, TurnRecord, Watch, Watcher
+from everturn.push.envelopes import Cursor
+from everturn.store.memory import InMemorySessionStore
+from unit.drive.world import KEY, TENANT, FrozenClock, World
+
+
+def two_turns(store: InMemorySessionStore | None = None) -> World:
+    """Return a session with an ended turn `t1` and an open one `t2` that streams."""
+    world = World(clock=FrozenClock(), store=store or InMemorySessionStore())
+    world.submit("[[say:Hi]]")
+    world.advance()
+    world.submit("Hello", turn="t2")
+    return world
+
+
+def events_of(world: World) -> ReadEvents:
+    return ReadEvents(world.store, world.clock, world.clock.sleep, wait_s=2)
+
+
+def delta(world: World, n: int, text: str) -> Delta:
+    """Keep a piece of the answer in flight."""
+    call = world.head().session.calls[0]
+    seq = dispatch_seq(world)
+    kept = Delta(seq, n, call.id, call.attempt, call.turn_id, {"text": text})
+    world.store.put_delta(KEY, kept, 0)
+    return kept
+
+
+def dispatch_seq(world: World) -> int:
+    return max(
+        seq
+        for commit in world.log()
+        for seq, event in commit.numbered()
+        if event.type == "llm.call.dispatched"
+    )
+
+
+def first_of(world: World, turn_id: str) -> int:
+    return min(
+        seq for commit in world.log() for seq, e in commit.numbered() if e.turn_id == turn_id
+    )
+
+
+def last_of(world: World, turn_id: str) -> int:
+    return max(
+        seq for commit in world.log() for seq, e in commit.numbered() if e.turn_id == turn_id
+    )
+
+
+# ---- pages ----------------------------------------------------------------------------------------
+
+
+def test_pages_follow_one_another_without_a_gap_or_a_repeat() -> None:
+    world = two_turns()
+    read, after, seen, pages = events_of(world), 0, [], 0
+    while True:
+        page = read.page(TENANT, "s1", after, 7, None)
+        seen += [event["seq"] for event in page.events]
+        after, pages = page.next_after_seq, pages + 1
+        if not page.more:
+            break
+
+    assert seen == list(range(1, world.head().session.seq + 1))
+    assert pages == -(-len(seen) // 7)
+
+
+def test_a_page_after_the_end_is_empty() -> None:
+    world = two_turns()
+    end = world.head().session.seq
+
+    page = events_of(world).page(TENANT, "s1", end, 10, None)
+
+    assert (page.events, page.next_after_seq, page.more) == ([], end, False)
+
+
+def test_a_page_of_one_turn_has_its_events_only_and_ends_with_it() -> None:
+    world = two_turns()
+
+    page = events_of(world).page(TENANT, "s1", 0, 500, "t1")
+
+    assert {event["turn_id"] for event in page.events} == {"t1"}
+    assert page.events[-1]["payload"]["type"] == "session.done"
+    assert not page.more
+
+
+def test_a_page_has_a_megabyte_at_most_but_always_one_event() -> None:
+    world = World(clock=FrozenClock())
+    world.submit("x" * PAGE_BYTES)
+    read, after, pages = events_of(world), 0, []
+    while not pages or pages[-1].more:
+        pages.append(read.page(TENANT, "s1", after, 500, None))
+        after = pages[-1].next_after_seq
+
+    kinds = [[event["payload"]["type"] for event in page.events] for page in pages]
+    assert len(pages) == 3
+    assert kinds[1] == ["message.new"]
+
+
+@pytest.mark.parametrize(("session", "turn"), [("s2", None), ("s2", "t1"), ("s1", "t9")])
+def test_what_is_not_there_is_unknown(session: str, turn: str | None) -> None:
+    world = two_turns()
+
+    with pytest.raises(UnknownSession if session == "s2" else UnknownTurn):
+        events_of(world).page(TENANT, session, 0, 10, turn)
+
+
+def test_a_session_of_another_tenant_is_unknown_in_the_same_words() -> None:
+    read = events_of(two_turns())
+    with pytest.raises(UnknownSession) as foreign:
+        read.page("rival", "s1", 0, 10, None)
+    with pytest.raises(UnknownSession) as missing:
+        read.page(TENANT, "s2", 0, 10, None)
+
+    assert foreign.value.message.replace("s1", "s2") == missing.value.message
+
+
+class Aliasing(InMemorySessionStore):
+    """Knows `other` as another name of the turn it is told."""
+
+    name = "t1"
+
+    def head_and_turn(self, key: SessionKey, turn_id: str) -> tuple[Head | None, TurnRecord | None]:
+        if turn_id == "other":
+            return self.head(key), TurnRecord(turn_id, alias_of=self.name)
+        return super().head_and_turn(key, turn_id)
+
+
+@pytest.mark.parametrize("name", ["t1", "t2"])
+def test_an_alias_reads_its_turn(name: str) -> None:
+    store = Aliasing()
+    store.name = name
+    world = two_turns(store)
+
+    page = events_of(world).page(TENANT, "s1", 0, 500, "other")
+
+    assert {event["turn_id"] for event in page.events} == {name}
+
+
+# ---- streams --------------------------------------------------------------------------------------
+
+
+def test_a_stream_gives_events_then_the_pieces_of_the_call_in_flight() -> None:
+    world = two_turns()
+    seq, dispatched = world.head().session.seq, dispatch_seq(world)
+    delta(world, 1, "a")
+    delta(world, 2, "b")
+
+    frames = events_of(world).stream(TENANT, "s1", Cursor(seq - 1, 0, 0), None).frames
+
+    cursors = [f"{seq}.0-0", f"{seq}.{dispatched}-1", f"{seq}.{dispatched}-2"]
+    assert [frame.cursor for frame in frames] == cursors
+    assert [frame.event for frame in frames] == ["step.started", *["llm.token.delta"] * 2]
+    assert frames[1].data == {
+        "type": "llm.token.delta",
+        "session_id": "s1",
+        "agent_id": "helper",
+        "turn_id": "t2",
+        "call_id": world.head().session.calls[0].id,
+        "attempt": 1,
+        "seq": 1,
+        "text": "a",
+    }
+
+
+def test_a_stream_goes_on_behind_its_cursor_for_events_and_pieces_apart() -> None:
+    world = two_turns()
+    seq, dispatched = world.head().session.seq, dispatch_seq(world)
+    delta(world, 1, "a")
+    delta(world, 2, "b")
+
+    frames = events_of(world).stream(TENANT, "s1", Cursor(seq, dispatched, 1), None).frames
+
+    assert [frame.data["text"] for frame in frames] == ["b"]
+
+
+def test_pieces_of_a_call_that_ended_are_not_repeated() -> None:
+    world = two_turns()
+    delta(world, 1, "a")
+    world.advance(request_id="r2")
+
+    streamed = events_of(world).stream(TENANT, "s1", FIRST, None)
+
+    assert "llm.token.delta" not in {frame.event for frame in streamed.frames}
+
+
+def test_a_full_page_leaves_the_pieces_to_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = two_turns()
+    delta(world, 1, "a")
+    monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)
+
+    frames = events_of(world).stream(TENANT, "s1", FIRST, None).frames
+
+    assert [frame.cursor for frame in frames] == ["1.0-0", "2.0-0", "3.0-0"]
+
+
+def test_a_session_without_an_open_turn_is_answered_at_once_and_told_when_to_come_back() -> None:
+    world = World(clock=FrozenClock())
+    world.submit("[[say:Hi]]")
+    world.advance()
+    began = world.clock.now
+
+    streamed = events_of(world).stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+
+    assert streamed == Streamed((), retry_ms=IDLE_RETRY_MS)
+    assert world.clock.now == began
+
+
+def test_a_reader_waits_for_an_open_turn_and_is_known_as_one_meanwhile() -> None:
+    world = two_turns()
+    began = world.clock.now
+
+    streamed = events_of(world).stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+
+    assert streamed == Streamed(())
+    assert world.clock.now == began + 2_000
+    assert world.store.watch(KEY) == Watch(reader_until_ms=began + 2_000 + 5_000)
+
+
+def test_what_comes_while_a_reader_waits_is_answered_at_once() -> None:
+    world = two_turns()
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            world.advance(request_id="r2")
+
+    read = ReadEvents(world.store, world.clock, sleep)
+
+    streamed = read.stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+
+    assert len(slept) == 2
+    assert streamed.frames[-1].event == "session.done"
+
+
+def test_a_stream_of_a_turn_begins_with_it_and_ends_with_its_last_commit() -> None:
+    world = two_turns()
+    delta(world, 1, "of the next turn")
+    read = events_of(world)
+
+    frames = read.stream(TENANT, "s1", FIRST, "t1").frames
+    after = read.stream(TENANT, "s1", Cursor(last_of(world, "t1")), "t1")
+
+    assert {frame.data.get("turn_id") for frame in frames} == {"t1"}
+    assert frames[-1].event == "session.done"
+    assert "llm.token.delta" not in {frame.event for frame in frames}
+    assert after == Streamed((), ended=True)
+
+
+def test_a_stream_of_an_open_turn_begins_with_it() -> None:
+    world = two_turns()
+    delta(world, 1, "a")
+
+    frames = events_of(world).stream(TENANT, "s1", FIRST, "t2").frames
+
+    assert {frame.data.get("turn_id") for frame in frames} == {"t2"}
+    assert frames[-1].event == "llm.token.delta"
+
+
+# ---- as text --------------------------------------------------------------------------------------
+
+
+def test_a_frame_is_its_cursor_its_type_and_its_data() -> None:
+    frame = Frame("3.0-0", "turn.started", {"seq": 3, "text": "ü\n"})
+
+    text = sse(Streamed((frame,), retry_ms=5))
+
+    assert text == (
+        'retry: 5\n\nid: 3.0-0\nevent: turn.started\ndata: {"seq":3,"text":"ü\\n"}\n\n'
+    )
+
+
+def test_nothing_new_is_a_comment() -> None:
+    assert sse(Streamed(())) == ": nothing new\n\n"
+
+
+# ---- subscriptions --------------------------------------------------------------------------------
+
+
+class Client:
+    """A connection that keeps its frames, and may go after some of them."""
+
+    def __init__(self, gone_after: int = 1_000) -> None:
+        self.frames: list[dict[str, Any]] = []
+        self._gone_after = gone_after
+
+    def send(self, frame: dict[str, Any]) -> bool:
+        self.frames.append(frame)
+        return len(self.frames) < self._gone_after
+
+    def types(self) -> list[str]:
+        return [frame["type"] for frame in self.frames]
+
+
+def subscribed(
+    world: World, after: Cursor = FIRST, turn: str | None = None, gone_after: int = 1_000
+) -> Client:
+    world.directory.put_connection("c1", TENANT, 0)
+    client = Client(gone_after)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+    subscribe(TENANT, "c1", "sub", "s1", after, turn, client.send)
+    return client
+
+
+def test_a_subscription_is_recorded_before_anything_is_read() -> None:
+    watched: list[int] = []
+
+    class Noting(InMemorySessionStore):
+        """Notes how many readers there are whenever the log is read."""
+
+        def page(self, key: SessionKey, after_seq: int, limit: int) -> Any:
+            watched.append(len(self.watch(key).watchers))
+            return super().page(key, after_seq, limit)
+
+    world = two_turns(Noting())
+
+    subscribed(world)
+
+    assert watched
+    assert set(watched) == {1}
+    connection = world.directory.connection("c1")
+    assert connection is not None
+    assert connection["sessions"] == [["s1", "sub"]]
+
+
+def test_a_subscription_replays_events_in_a_chain_then_the_pieces_in_flight() -> None:
+    world = two_turns()
+    seq = world.head().session.seq
+    delta(world, 1, "a")
+
+    client = subscribed(world, Cursor(seq - 2))
+
+    assert client.types() == ["subscribed", "event", "event", "delta"]
+    assert client.frames[0] == {"type": "subscribed", "id": "sub", "session_id": "s1", "seq": seq}
+    chain = [(frame["prev_seq"], frame["seq"]) for frame in client.frames[1:3]]
+    assert chain == [(seq - 2, seq - 1), (seq - 1, seq)]
+    assert client.frames[3]["cursor"] == f"{seq}.{dispatch_seq(world)}-1"
+
+
+def test_a_subscription_to_a_turn_has_a_chain_of_its_own() -> None:
+    world = two_turns()
+    delta(world, 1, "a")
+
+    first, second = subscribed(world, turn="t1"), subscribed(world, turn="t2")
+
+    for client, turn_id in ((first, "t1"), (second, "t2")):
+        events = [frame for frame in client.frames if frame["type"] == "event"]
+        assert {frame["event"]["turn_id"] for frame in events} == {turn_id}
+        seqs = [frame["seq"] for frame in events]
+        assert [frame["prev_seq"] for frame in events] == [0, *seqs[:-1]]
+    assert "delta" not in first.types()
+    assert "delta" in second.types()
+    assert "more" not in [*first.types(), *second.types()]
+
+
+def test_a_replay_that_is_too_long_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = two_turns()
+    monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)
+
+    client = subscribed(world)
+
+    assert client.types() == ["subscribed", "event", "event", "event", "more"]
+    assert client.frames[-1]["cursor"] == "3.0-0"
+
+
+@pytest.mark.parametrize("gone_after", [1, 3])
+def test_a_connection_that_goes_is_told_no_more(gone_after: int) -> None:
+    assert len(subscribed(two_turns(), gone_after=gone_after).frames) == gone_after
+
+
+class Deleted(InMemorySessionStore):
+    """Loses its session after so many looks."""
+
+    looks = 0
+
+    def head(self, key: SessionKey) -> Head | None:
+        self.looks -= 1
+        return super().head(key) if self.looks >= 0 else None
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_a_session_that_is_not_there_cannot_be_subscribed_to(looks: int) -> None:
+    store = Deleted()
+    store.looks = 1_000
+    world = two_turns(store)
+    store.looks = looks
+
+    with pytest.raises(UnknownSession):
+        subscribed(world)
+
+
+def test_subscriptions_end_one_by_one_or_with_their_connection() -> None:
+    world = two_turns()
+    subscribed(world)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+    subscribe(TENANT, "c1", "sub2", "s1", FIRST, None, lambda _frame: True)
+
+    subscribe.end(TENANT, "c1", "unknown")
+    both = world.store.watch(KEY).watchers
+    subscribe.end(TENANT, "c1", "sub")
+    one = world.store.watch(KEY).watchers
+    subscribe.disconnect("c1")
+    subscribe.disconnect("c1")
+
+    assert [len(both), one] == [2, (Watcher("c1", "sub2"),)]
+    assert world.store.watch(KEY).watchers == ()
+    assert world.directory.connection("c1") is None
+
+
+def test_a_connection_that_was_never_recorded_ends_nothing() -> None:
+    world = two_turns()
+
+    Subscribe(world.store, world.directory, events_of(world)).end(TENANT, "c9", "sub")
+
+    assert world.store.watch(KEY).watchers == ()
+
+
+def test_a_log_that_ends_early_gives_what_there_is() -> None:
+    class Behind(InMemorySessionStore):
+        """Its head is ahead of its log."""
+
+        def head(self, key: SessionKey) -> Head | None:
+            found = super().head(key)
+            return found and replace(found, session=replace(found.session, seq=1_000))
+
+    world = World(clock=FrozenClock())
+    world.submit("Hello")
+    behind = Behind()
+    behind._sessions = world.store._sessions  # noqa: SLF001  # the same sessions
+    page = ReadEvents(behind, world.clock, world.clock.sleep).page(TENANT, "s1", 0, 500, None)
+
+    assert page.more
+    assert page.next_after_seq == world.head().session.seq

@@ -1,0 +1,118 @@
+"""The surfaces on a world in memory, and the events that API Gateway would bring."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from everturn.commands.agents import Agents
+from everturn.commands.read_events import ReadEvents
+from everturn.commands.read_session import ReadSession
+from everturn.commands.subscribe import Subscribe
+from everturn.ports import ApiKey
+from everturn.push.outcome import PushOutcome, Sent
+from everturn.surfaces.callers import Callers, hash_of
+from everturn.surfaces.http import HttpApi
+from everturn.surfaces.http_events import EventsApi
+from everturn.surfaces.websocket import Sockets
+from unit.drive.world import TENANT, FrozenClock, World
+
+API_KEY = "key-of-acme"
+RIVAL_KEY = "key-of-rival"
+
+
+class Surfaces:
+    """One deployment's doors."""
+
+    def __init__(self, world: World | None = None, submit: Any = None) -> None:
+        self.world = world or World(clock=FrozenClock())
+        world = self.world
+        world.directory.put_api_key(hash_of(API_KEY), ApiKey(TENANT, "main"))
+        world.directory.put_api_key(hash_of(RIVAL_KEY), ApiKey("rival", "main"))
+        self.callers = Callers(world.directory, world.clock)
+        events = ReadEvents(world.store, world.clock, world.clock.sleep, wait_s=1)
+        catalogue = world.models.catalogue()
+        agents = Agents(
+            world.directory,
+            world.clock,
+            networks="any",
+            catalogue=catalogue,
+            forget=lambda _tenant, _agent: None,
+        )
+        self.submit = submit or world.submitter()
+        self._http = HttpApi(
+            self.callers,
+            self.submit,
+            ReadSession(world.store, world.reader),
+            agents,
+            lambda: {"ok": True},
+        )
+        self._events = EventsApi(self.callers, events)
+        self.frames: list[dict[str, Any]] = []
+        self.outcomes: list[PushOutcome] = []
+        self.slept: list[float] = []
+        self.sockets = Sockets(
+            world.directory,
+            self.submit,
+            Subscribe(world.store, world.directory, events),
+            self._post,
+            world.clock,
+            self.slept.append,
+        )
+
+    def _post(self, connection_id: str, frame: bytes) -> PushOutcome:
+        assert connection_id == "c1"
+        outcome = self.outcomes.pop(0) if self.outcomes else Sent()
+        if outcome == Sent():
+            self.frames.append(json.loads(frame))
+        return outcome
+
+    def http(
+        self, method: str, path: str, body: Any = None, **how: Any
+    ) -> tuple[int, dict[str, Any], dict[str, str]]:
+        """Return status, body and headers of an answer of `http_api`."""
+        response = self._http(http_event(method, path, body, **how), None)
+        headers = {name.lower(): value for name, value in response.get("headers", {}).items()}
+        return response["statusCode"], json.loads(response["body"]), headers
+
+    def events(self, session_id: str | None, **how: Any) -> dict[str, Any]:
+        """Return an answer of `reader`."""
+        event = http_event("GET", f"/v1/sessions/{session_id}/events", **how)
+        event["pathParameters"] = {} if session_id is None else {"session_id": session_id}
+        return self._events(event)
+
+    def say(self, frame: Any) -> list[dict[str, Any]]:
+        """Send a frame over `c1`; return what came back."""
+        before = len(self.frames)
+        text = frame if isinstance(frame, str) else json.dumps(frame)
+        self.sockets.frame("c1", text)
+        return self.frames[before:]
+
+
+def http_event(
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    key: str | None = API_KEY,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    encoded: bool = False,
+) -> dict[str, Any]:
+    """Return an event of an HTTP API, payload format 2.0."""
+    text = body if isinstance(body, str) or body is None else json.dumps(body)
+    if encoded and text is not None:
+        text = base64.b64encode(text.encode()).decode()
+    named = {} if key is None else {"authorization": f"Bearer {key}"}
+    return {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {**named, **(headers or {})},
+        "queryStringParameters": query or {},
+        "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
+        "body": text,
+        "isBase64Encoded": encoded,
+    }
