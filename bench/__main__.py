@@ -15,11 +15,11 @@ from bench.bars import bars
 from bench.cold import dearest_modules, handlers, yardstick
 from bench.peer import is_there, peer_turns
 from bench.stage import Stage, stage
-from bench.turns import KINDS, Measured, measure, narrow_turns, session_turns
+from bench.turns import KINDS, Measured, long_turns, measure, session_turns
 
 AGES: Final = (1, 50, 200)
 PEER_AGES: Final = (1, 50, 100, 200)
-NARROW_AGES: Final = (1, *range(10, 101, 10))
+LONG_AGES: Final = (1, *range(20, 141, 20))
 WARMING: Final = 3
 """Quick turns before a traced one."""
 
@@ -65,9 +65,9 @@ def turns(here: Stage, out: Console) -> list[Measured]:
 
 
 def window(here: Stage, out: Console) -> None:
-    """Let a session outgrow a small window."""
-    title = "Reads of a session that outgrows its window (32,000 tokens, 4 KB a message)"
-    out.print(report.window_table(title, list(narrow_turns(here, NARROW_AGES))))
+    """Let a session outgrow its window."""
+    title = "Reads of a session that outgrows its window (128,000 tokens, 7.5 KB a message)"
+    out.print(report.window_table(title, list(long_turns(here, LONG_AGES))))
 
 
 def peer(here: Stage, out: Console, measured: Sequence[Measured]) -> None:

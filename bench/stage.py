@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,6 @@ from everturn_local.runtime import LocalRuntime
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TENANT: Final = "bench"
-NARROW_AGENT: Final = "narrow"
-"""An agent whose model nobody has listed: the engine assumes a window of 32,000 tokens."""
-
 QUIET_S: Final = 0.4
 """Silence after which a turn's requests are taken to be over."""
 
@@ -51,15 +48,11 @@ class Stage:
         self._table = runtime.physical["Table"]
         self._http = httpx.Client(base_url=access.http_url, headers=access.headers, timeout=30)
 
-    def put_agent(self, agent_id: str, definition: Mapping[str, Any]) -> None:
-        """Write an agent."""
-        self._http.put(f"/v1/agents/{agent_id}", json=dict(definition)).raise_for_status()
-
-    def send(self, text: str, session_id: str | None, agent_id: str = DEMO_AGENT) -> Turn:
+    def send(self, text: str, session_id: str | None) -> Turn:
         """Send a message; without a session a new one begins."""
         message = {
             "type": "client.message",
-            "agent_id": agent_id,
+            "agent_id": DEMO_AGENT,
             "message": {"role": "user", "content": text},
             "stream": True,
         }
@@ -121,15 +114,14 @@ class _WithoutMetrics(io.TextIOBase):
 
 @contextmanager
 def stage() -> Iterator[Stage]:
-    """Yield a fresh runtime with the sample agent and the narrow one."""
+    """Yield a fresh runtime with the sample agent."""
     quiet = {"POWERTOOLS_LOG_LEVEL": "ERROR"}
     runtime = LocalRuntime(ROOT / "template.yaml", environment=quiet)
     runtime.meter = tape = Tape(runtime.region)
     with redirect_stdout(_WithoutMetrics()), runtime:
         access = open_access(runtime, TENANT)
-        agent = register_sample_agent(runtime, access, ROOT)
+        register_sample_agent(runtime, access, ROOT)
         here = Stage(runtime, tape, access)
-        here.put_agent(NARROW_AGENT, {"model": "demo:narrow", "system": agent["system"]})
         try:
             yield here
         finally:

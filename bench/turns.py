@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bench.sorting import TURN
-from bench.stage import NARROW_AGENT, Stage
+from bench.stage import Stage
 from bench.subscriber import Subscriber
 from bench.tape import Entry
 from everturn_local.usage import Line, Usage
@@ -28,8 +28,8 @@ PACED: Final[dict[Kind, str]] = {
 }
 """Each pauses for two seconds in all; what is said weighs next to nothing."""
 
-PROSE_BYTES: Final = 4_000
-"""A page of text; small enough to stay in the log."""
+PROSE_BYTES: Final = 7_500
+"""Some pages of text; small enough to stay in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +107,16 @@ def measure(
     return Measured(kind, number, watched, usage, window_bytes, entries), turn.session_id
 
 
-def narrow_turns(here: Stage, numbers: Iterable[int]) -> Iterator[Measured]:
-    """Yield turns of a session whose messages are a page long and whose window is small."""
+def long_turns(here: Stage, numbers: Iterable[int]) -> Iterator[Measured]:
+    """Yield turns of a session whose messages are pages long, so that it outgrows its window."""
     wanted = frozenset(numbers)
     session_id: str | None = None
     for number in range(1, max(wanted) + 1):
-        text = f"[[say:Read.]] {page(number)}"
+        text = f"[[say:Read.]] {pages(number)}"
         if number in wanted:
             here.settle()
         before, mark = here.tape.snapshot(), here.tape.mark()
-        turn = here.send(text, session_id, NARROW_AGENT)
+        turn = here.send(text, session_id)
         here.wait(turn)
         session_id = turn.session_id
         if number in wanted:
@@ -126,8 +126,8 @@ def narrow_turns(here: Stage, numbers: Iterable[int]) -> Iterator[Measured]:
             yield Measured("plain", number, False, usage, window_bytes, here.tape.since(mark))
 
 
-def page(number: int) -> str:
-    """Return a page of numbers, another one for each turn, which hardly shrinks when compressed."""
+def pages(number: int) -> str:
+    """Return pages of digits, others for each turn; compressed they take about half."""
     state = number
     words: list[str] = []
     while len(words) * 10 < PROSE_BYTES:

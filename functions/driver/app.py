@@ -6,15 +6,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from everturn.drive.lease import held
+from everturn.drive.lease import held, redelivery_s
 from everturn.drive.tools import Invocation
 from everturn.errors import ConflictError, TransientError
 from everturn.observability import logger, metrics
 from everturn.protocol.wake import WAKE
 from everturn.settings import settings
 from everturn.wiring import advance_session, extend_visibility
-
-RETRY_S = 2
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -55,6 +53,8 @@ def _advance(record: dict[str, Any], context: LambdaContext) -> None:
 
 def retried_soon(record: dict[str, Any]) -> dict[str, str]:
     """Return the failure of a record, and have it delivered again before the lease is over."""
+    received = int(record["attributes"]["ApproximateReceiveCount"])
     with suppress(OSError):
-        extend_visibility(record["receiptHandle"], RETRY_S)
+        wait_s = redelivery_s(received, settings().lease_seconds)
+        extend_visibility(record["receiptHandle"], wait_s)
     return {"itemIdentifier": record["messageId"]}

@@ -97,13 +97,15 @@ class Client:
 
     def end_of(self, turn: Turn, within_s: float = PATIENCE_S) -> Ended:
         """Wait for the end of a turn; return how it went."""
+        seen: list[dict[str, Any]] = []
 
-        def ended() -> list[dict[str, Any]]:
-            page = self.events(turn.session_id, turn.turn_id)
-            return page if any(one["payload"]["type"] == "turn.completed" for one in page) else []
+        def more() -> bool:
+            after = seen[-1]["seq"] if seen else 0
+            seen.extend(self.events(turn.session_id, turn.turn_id, after))
+            return any(one["payload"]["type"] == "turn.completed" for one in seen)
 
-        self.idle(turn.session_id, within_s)
-        return Ended(turn, until(ended, within_s=within_s))
+        until(more, within_s=within_s)
+        return Ended(turn, seen)
 
     def idle(self, session_id: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait until a session has no open turn; return it as `GET` shows it."""
@@ -125,11 +127,13 @@ class Client:
         """Ask for one page of events."""
         return self.http.get(f"/v1/sessions/{session_id}/events", params=query)
 
-    def events(self, session_id: str, turn_id: str | None = None) -> list[dict[str, Any]]:
-        """Return all events of a session, or of one turn of it."""
+    def events(
+        self, session_id: str, turn_id: str | None = None, after: int = 0
+    ) -> list[dict[str, Any]]:
+        """Return the events behind a place of a session, or of one turn of it."""
         scope = {"turn_id": turn_id} if turn_id else {}
         found: list[dict[str, Any]] = []
-        after, more = 0, True
+        more = True
         while more:
             response = self.page(session_id, after_seq=after, limit=500, **scope)
             assert response.status_code == httpx.codes.OK, response.text

@@ -129,7 +129,9 @@ def result(value: Any, **more: Any) -> Act:
 
 def refuses(error: str, **more: Any) -> Act:
     """Answer with a tool error."""
-    return answers({"actions": [{"type": "tool.error", "error": error, "retryable": False, **more}]})
+    return answers(
+        {"actions": [{"type": "tool.error", "error": error, "retryable": False, **more}]}
+    )
 
 
 def answers(body: Any) -> Act:

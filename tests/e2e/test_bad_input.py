@@ -50,7 +50,10 @@ def no_session(client: Client, session_id: str) -> bool:
         (lambda text: text.replace('"hello"', "NaN"), "invalid_json"),
         (lambda text: text.replace('"hello"', "Infinity"), "invalid_json"),
         (lambda text: text.replace('"hello"', "1e999"), "invalid_json"),
-        (lambda text: text.replace('"role": "user"', '"role": "user", "role": "user"'), "invalid_json"),
+        (
+            lambda text: text.replace('"role": "user"', '"role": "user", "role": "user"'),
+            "invalid_json",
+        ),
         (lambda text: text.replace('"hello"', '"\\ud800"'), "invalid_json"),
         (lambda text: text.replace('"hello"', "[" * 200 + "]" * 200), "invalid_json"),
         (lambda _: "[]", "schema_violation"),

@@ -19,7 +19,9 @@ from everturn_local.faults import Delivery
 from everturn_local.runtime import LocalRuntime
 
 
-def only_for(tenant: str, fate: Delivery, step: str = "") -> Callable[[Mapping[str, Any]], Delivery]:
+def only_for(
+    tenant: str, fate: Delivery, step: str = ""
+) -> Callable[[Mapping[str, Any]], Delivery]:
     """Return a hook for the queue messages of one tenant, of one kind where it is named."""
 
     def hook(record: Mapping[str, Any]) -> Delivery:
@@ -49,7 +51,9 @@ def test_one_turn_posted_twenty_times_at_once_runs_once(
     assert {(body["session_id"], body["turn_id"]) for _, body in answers} == {(session_id, turn_id)}
     assert sum("duplicate" not in body for _, body in answers) == 1
     assert len(worker.deliveries) == 1
-    assert len([e for e in client.events(session_id) if e["payload"]["type"] == "turn.started"]) == 1
+    assert (
+        len([e for e in client.events(session_id) if e["payload"]["type"] == "turn.started"]) == 1
+    )
     roles = [message["role"] for message in client.messages(session_id)]
     assert roles == ["user", "assistant", "tool", "assistant"]
     assert ended.answer == "paid: fine"
@@ -107,7 +111,9 @@ def test_of_many_first_messages_into_one_new_session_one_runs(client: Client) ->
     session_id = new_id("session")
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda n: client.say(f"[[sleep:300]][[say:{n}]]", session_id), range(8)))
+        answers = list(
+            pool.map(lambda n: client.say(f"[[sleep:300]][[say:{n}]]", session_id), range(8))
+        )
     client.idle(session_id)
 
     assert sorted(one.status_code for one in answers) == [202] + [409] * 7
@@ -123,7 +129,9 @@ def whole_turn(client: Client, worker: ScriptedWorker) -> Ended:
         retry=PATIENT,
     )
     worker.plays("look", after(0.2, result("seen")))
-    return client.run("[[say:well ]][[call:look]][[call:file]][[say:{{results}}]]", agent_id="clerk")
+    return client.run(
+        "[[say:well ]][[call:look]][[call:file]][[say:{{results}}]]", agent_id="clerk"
+    )
 
 
 def assert_once(client: Client, worker: ScriptedWorker, ended: Ended) -> None:
@@ -204,9 +212,7 @@ def test_a_stream_record_delivered_twice_changes_nothing(
     assert_once(client, worker, ended)
 
 
-def test_a_timer_that_fires_twice_starts_one_attempt(
-    client: Client, runtime: LocalRuntime
-) -> None:
+def test_a_timer_that_fires_twice_starts_one_attempt(client: Client, runtime: LocalRuntime) -> None:
     slow = {
         "timeout_secs": 60,
         "max_retries": 3,
@@ -218,6 +224,11 @@ def test_a_timer_that_fires_twice_starts_one_attempt(
 
     before = messages_in_flight(runtime)
     turn = client.start("[[flaky:1 overloaded]][[say:there]]", agent_id="patient")
+    import time as t
+    for _ in range(6):
+        t.sleep(.5)
+        from e2e.timers import waiting_timers
+        print("DBG", before, messages_in_flight(runtime), waiting_timers(runtime, turn), client.session(turn.session_id)["calls"])
     wait_for_timer(runtime, turn, before)
     runtime.skip_time(12.5)
     ended = client.end_of(turn)

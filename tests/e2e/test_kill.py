@@ -54,9 +54,10 @@ def test_a_driver_killed_while_the_model_speaks_is_replaced(
     assert time.monotonic() - before < LEASE_S + SLACK_S
     assert [one["attempt"] for one in ended.all("llm.call.dispatched")] == [1, 2]
     assert [m["content"] for m in client.messages(turn.session_id)][1:] == ["ab"]
-    assert follower.types() == [e["payload"]["type"] for e in client.events(turn.session_id)][
-        : len(follower.events)
-    ]
+    assert (
+        follower.types()
+        == [e["payload"]["type"] for e in client.events(turn.session_id)][: len(follower.events)]
+    )
     assert follower.text(attempt=2) == "ab"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from e2e.client import Client, message_body
 from e2e.scripted_worker import ScriptedWorker, result, tool
 from e2e.socket_client import Follower
@@ -29,11 +31,21 @@ def test_a_message_of_four_megabytes_is_answered_and_read_back(
     assert ended.completed["outcome"] == "done"
     assert ended.answer == f"echo: {text}"
     assert len(objects(runtime)) > before
-    first = ended.events[0]["seq"]
-    page = client.page(ended.session_id, after_seq=first + 1, limit=1)
-    assert page.status_code == 200
     again = client.run("[[say:still here]]", ended.session_id)
     assert again.answer == "still here"
+
+
+@pytest.mark.xfail(reason="a session read answers 200 messages however large they are", strict=True)
+def test_a_session_with_more_than_an_answer_can_hold_is_read_in_portions(client: Client) -> None:
+    ended = client.run("x" * (4 * MB - ROOM), within_s=60)
+
+    newest = client.http.get(f"/v1/sessions/{ended.session_id}")
+
+    assert newest.status_code == 200
+    before = newest.json()["before_seq"]
+    older = client.http.get(f"/v1/sessions/{ended.session_id}", params={"before": before})
+    shown = [*older.json()["messages"], *newest.json()["messages"]]
+    assert [message["role"] for message in shown] == ["user", "assistant"]
 
 
 def test_a_message_of_four_megabytes_can_be_read_as_part_of_its_session(client: Client) -> None:

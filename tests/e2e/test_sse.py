@@ -107,7 +107,13 @@ def test_events_show_nothing_that_is_private(client: Client) -> None:
 
     page = json.dumps(client.events(ended.session_id))
 
-    for name in ('"private"', '"refs"', '"request_sha256"', "_functions/sample_worker", '"worker":'):
+    for name in (
+        '"private"',
+        '"refs"',
+        '"request_sha256"',
+        "_functions/sample_worker",
+        '"worker":',
+    ):
         assert name not in page
 
 
@@ -237,6 +243,4 @@ def test_a_stream_takes_any_place_that_could_be_one(client: Client, place: str) 
 
     assert response.status_code == 200
     after = int(place.split(".")[0])
-    assert [e["seq"] for e in reader.events()] == [
-        *range(after + 1, ended.events[-1]["seq"] + 1)
-    ]
+    assert [e["seq"] for e in reader.events()] == [*range(after + 1, ended.events[-1]["seq"] + 1)]

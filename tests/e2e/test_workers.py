@@ -98,9 +98,7 @@ def test_writes_that_may_have_happened_are_never_delivered_again(
     assert details == [{"reason": "outcome_unknown"}] * 6
 
 
-def run_tools(
-    client: Client, worker: ScriptedWorker, effect: str | None, **acts: Act
-) -> Ended:
+def run_tools(client: Client, worker: ScriptedWorker, effect: str | None, **acts: Act) -> Ended:
     """Run a turn that calls a tool for each act, which is played at the first delivery."""
     tools = [tool(name, effect, overlap=True) for name in acts]
     client.put_agent("user", worker=worker.url, tools=tools)

@@ -36,8 +36,11 @@ def waiting_timers(runtime: LocalRuntime, turn: Turn) -> list[dict[str, Any]]:
 
 def messages_in_flight(runtime: LocalRuntime) -> int:
     """Return how many wake-ups wait or are being worked on."""
-    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
     answer = runtime.clients.sqs.get_queue_attributes(
-        QueueUrl=runtime.physical["Queue"], AttributeNames=names
+        QueueUrl=runtime.physical["Queue"],
+        AttributeNames=[
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesNotVisible",
+        ],
     )
-    return sum(int(answer["Attributes"][name]) for name in names)
+    return sum(int(count) for count in answer["Attributes"].values())

@@ -10,12 +10,14 @@ import importlib.util
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from moto import mock_aws
 from moto.apigatewaymanagementapi.models import apigatewaymanagementapi_backends
@@ -38,7 +40,7 @@ LAMBDA_GIVES = {
     "AWS_REGION": REGION,
     "AWS_DEFAULT_REGION": REGION,
     "AWS_ACCESS_KEY_ID": "sample",
-    "AWS_SECRET_ACCESS_KEY": "sample",  # noqa: S105  # moto takes any
+    "AWS_SECRET_ACCESS_KEY": "sample",  # moto takes any
     "PATH": os.environ.get("PATH", ""),
 }
 
@@ -102,7 +104,7 @@ class Deployed:
     def frames(self) -> list[dict[str, Any]]:
         """Return the frames that were posted to the sample's connection."""
         backend = apigatewaymanagementapi_backends[ACCOUNT][REGION]
-        text = backend.connections[CONNECTION].data.decode()
+        text = backend.connections[quote(CONNECTION)].data.decode()
         decoder, frames, at = json.JSONDecoder(), [], 0
         while at < len(text):
             frame, at = decoder.raw_decode(text, at)
@@ -140,8 +142,8 @@ class Deployed:
         self.directory.put_connection(CONNECTION, TENANT, 4_000_000_000)
         self.store.add_watcher(SessionKey(TENANT, SESSION), Watcher(CONNECTION, "live"))
 
-    def submit(self, text: str, turn_id: str = TURN) -> None:
-        """Record an input at noon of a past day, and wake nobody."""
+    def submit(self, text: str, *, ago_s: int = 0) -> None:
+        """Record an input as of some time ago, and wake nobody."""
         from everturn.commands.attempts import Attempts  # noqa: PLC0415
         from everturn.commands.reading import SessionReader  # noqa: PLC0415
         from everturn.commands.submit_input import SubmitInput  # noqa: PLC0415
@@ -155,7 +157,7 @@ class Deployed:
             self.store,
             reader,
             InMemoryWake(),
-            clock(),
+            clock(ago_s),
             by="http_api",
             runnable_s=1200,
             check_route=lambda _tenant, _facts: None,
@@ -165,7 +167,7 @@ class Deployed:
         client_input = {
             "type": "client.message",
             "agent_id": "helper",
-            "turn_id": turn_id,
+            "turn_id": TURN,
             "message": message,
         }
         submit(TENANT, read_input({"session_id": SESSION, "input": client_input}))
@@ -181,11 +183,11 @@ def models() -> Any:
     return registry
 
 
-def clock() -> Any:
-    """Return a clock that stands at noon, 2026-01-01."""
+def clock(ago_s: int = 0) -> Any:
+    """Return a clock that stood still so long ago."""
     from unit.drive.world import FrozenClock  # noqa: PLC0415  # after the variables are set
 
-    return FrozenClock()
+    return FrozenClock(time.time_ns() // 1_000_000 - ago_s * 1000)
 
 
 @contextmanager
@@ -252,7 +254,7 @@ def cold_start(function: str, name: str) -> Any:
     with deployed() as stack:
         stack.seed()
         if name != "http_api":
-            stack.submit("[[say:Hello from afar]]")
+            stack.submit("[[say:Hello from afar]]", ago_s=0 if function == "driver" else 3600)
         event = sample(name)
         if function == "driver":
             event = queued(event, stack)

@@ -96,7 +96,9 @@ def test_messages_page_backwards_two_hundred_at_a_time() -> None:
     newest = read(world)
     older = read(world, before=newest["before_seq"])
 
-    assert [message["content"] for message in newest["messages"]] == [str(n) for n in range(199, 399)]
+    assert [message["content"] for message in newest["messages"]] == [
+        str(n) for n in range(199, 399)
+    ]
     assert [message["content"] for message in older["messages"]] == [str(n) for n in range(199)]
     assert "before_seq" not in older
 
@@ -138,7 +140,7 @@ class _Lost:
         return lambda *_args: ()
 
 
-# ---- agents ---------------------------------------------------------------------------------------
+# ---- agents
 
 
 class Case:
@@ -251,5 +253,3 @@ def test_a_definition_that_is_too_large_says_how_large() -> None:
         Case().agents.put(TENANT, "a1", {**AGENT, "system": "x" * MAX_AGENT_BYTES})
 
     assert refused.value.fields["limit_bytes"] == MAX_AGENT_BYTES
-
-

@@ -66,7 +66,7 @@ def last_of(world: World, turn_id: str) -> int:
     )
 
 
-# ---- pages ----------------------------------------------------------------------------------------
+# ---- pages
 
 
 def test_pages_follow_one_another_without_a_gap_or_a_repeat() -> None:
@@ -155,7 +155,7 @@ def test_an_alias_reads_its_turn(name: str) -> None:
     assert {event["turn_id"] for event in page.events} == {name}
 
 
-# ---- streams --------------------------------------------------------------------------------------
+# ---- streams
 
 
 def test_a_stream_gives_events_then_the_pieces_of_the_call_in_flight() -> None:
@@ -276,7 +276,7 @@ def test_a_stream_of_an_open_turn_begins_with_it() -> None:
     assert frames[-1].event == "llm.token.delta"
 
 
-# ---- as text --------------------------------------------------------------------------------------
+# ---- as text
 
 
 def test_a_frame_is_its_cursor_its_type_and_its_data() -> None:
@@ -284,16 +284,14 @@ def test_a_frame_is_its_cursor_its_type_and_its_data() -> None:
 
     text = sse(Streamed((frame,), retry_ms=5))
 
-    assert text == (
-        'retry: 5\n\nid: 3.0-0\nevent: turn.started\ndata: {"seq":3,"text":"ü\\n"}\n\n'
-    )
+    assert text == ('retry: 5\n\nid: 3.0-0\nevent: turn.started\ndata: {"seq":3,"text":"ü\\n"}\n\n')
 
 
 def test_nothing_new_is_a_comment() -> None:
     assert sse(Streamed(())) == ": nothing new\n\n"
 
 
-# ---- subscriptions --------------------------------------------------------------------------------
+# ---- subscriptions
 
 
 class Client:
@@ -445,7 +443,7 @@ def test_a_log_that_ends_early_gives_what_there_is() -> None:
     world = World(clock=FrozenClock())
     world.submit("Hello")
     behind = Behind()
-    behind._sessions = world.store._sessions  # noqa: SLF001  # the same sessions
+    behind._sessions = world.store._sessions  # the same sessions
     page = ReadEvents(behind, world.clock, world.clock.sleep).page(TENANT, "s1", 0, 500, None)
 
     assert page.more

@@ -24,7 +24,7 @@ def fan_out(world: World) -> FanOut:
     return FanOut(world.store, world.wake, lambda _key: world.lanes)
 
 
-# ---- fan-out --------------------------------------------------------------------------------------
+# ---- fan-out
 
 
 def test_a_commit_that_needs_a_driver_has_its_wake_up_and_a_second_one_is_none() -> None:
@@ -75,7 +75,7 @@ def test_a_commit_that_needs_nobody_wakes_nobody() -> None:
     assert len(world.wake.sent) == 1
 
 
-# ---- dead letters ---------------------------------------------------------------------------------
+# ---- dead letters
 
 
 def test_a_turn_whose_wake_up_was_tried_in_vain_fails_readably() -> None:
@@ -123,7 +123,7 @@ def test_without_an_open_turn_or_a_session_there_is_nothing_to_give_up() -> None
     assert not recover(world).give_up(SessionKey(TENANT, "s2"), 1)
 
 
-# ---- the sweep ------------------------------------------------------------------------------------
+# ---- the sweep
 
 
 def test_a_session_past_its_due_time_is_woken_once_in_five_minutes() -> None:

@@ -319,7 +319,7 @@ def test_the_route_is_checked_before_anything_is_written() -> None:
         raise NotYetSupported("no")
 
     submit = world.submitter()
-    submit._check_route = refuse  # noqa: SLF001  # the world allows all
+    submit._check_route = refuse  # the world allows all
 
     with pytest.raises(NotYetSupported):
         submit(TENANT, read_input(body("Hello")))

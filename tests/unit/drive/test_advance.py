@@ -47,7 +47,7 @@ def started_at(world: World) -> list[int]:
     return [commit.version for commit in world.log() if commit.by.startswith("driver:")]
 
 
-# ---- the lease ------------------------------------------------------------------------------------
+# ---- the lease
 
 
 def test_a_refused_renewal_starts_and_commits_nothing_and_gives_the_message_back() -> None:
@@ -96,7 +96,7 @@ def test_no_renewal_for_half_a_lease_commits_nothing() -> None:
     assert world.head() == before
 
 
-# ---- who does what first --------------------------------------------------------------------------
+# ---- who does what first
 
 
 def test_a_first_dispatch_that_nobody_owns_starts_without_another_commit() -> None:
@@ -248,7 +248,7 @@ def test_a_session_that_is_gone_is_no_work() -> None:
     assert world.decider.requests == []
 
 
-# ---- time -----------------------------------------------------------------------------------------
+# ---- time
 
 
 @pytest.mark.parametrize(("left_s", "starts"), [(89, False), (90, True), (91, True)])
@@ -395,7 +395,7 @@ def test_a_short_wait_without_the_time_for_it_is_handed_over() -> None:
     assert len(world.wake.sent) == 2
 
 
-# ---- what others do meanwhile ---------------------------------------------------------------------
+# ---- what others do meanwhile
 
 
 def test_commits_of_others_are_pushed_before_our_own_and_each_names_the_one_before() -> None:
@@ -476,7 +476,7 @@ def test_a_call_that_somebody_ended_meanwhile_is_revoked_and_its_end_pushed() ->
     assert world.lanes.seqs()[-1] == world.head().session.seq
 
 
-# ---- failures -------------------------------------------------------------------------------------
+# ---- failures
 
 
 def test_what_an_effect_did_not_foresee_gives_the_message_back() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from everturn.drive.lease import Lease, held
+from everturn.drive.lease import Lease, held, redelivery_s
 from unit.drive.world import refused_renewal
 
 LEASE_S = 120
@@ -124,3 +124,10 @@ def test_an_ended_lease_is_not_renewed() -> None:
     lease.keep()
 
     assert queue.asked == []
+
+
+@pytest.mark.parametrize(
+    ("received", "wait_s"), [(0, 2), (1, 2), (2, 8), (3, 32), (4, 120), (5, 120), (1_000, 120)]
+)
+def test_what_fails_again_comes_back_later(received: int, wait_s: int) -> None:
+    assert redelivery_s(received, LEASE_S) == wait_s

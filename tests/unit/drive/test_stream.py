@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from everturn.drive.stream import Stream
 from everturn.errors import StoreUnavailable
 from everturn.ports import Delta, Logged, SessionKey, Watch, Watcher
 from everturn.protocol.llm import StreamDelta
@@ -15,8 +16,6 @@ from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY, FrozenClock, RecordingLanes
-
-from everturn.drive.stream import Stream
 
 READER = Watch((Watcher("c1", "sub"),))
 LATER = Watch((Watcher("c1", "sub"), Watcher("c2", "sub")))
@@ -208,9 +207,7 @@ def test_the_end_of_another_attempt_changes_nothing() -> None:
     case = Case(READER)
     case.says("a")
 
-    case.stream.commit(
-        logged(ModelCallErrored(id="call", attempt=2, error="x", retryable=True))
-    )
+    case.stream.commit(logged(ModelCallErrored(id="call", attempt=2, error="x", retryable=True)))
     case.stream.watched_by(LATER)
 
     assert case.lanes.said("c2") == "a"

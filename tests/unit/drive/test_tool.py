@@ -38,7 +38,7 @@ def tool_results(world: World) -> list[Any]:
 
 
 def test_a_delivery_says_what_the_protocol_wants() -> None:
-    world = ran("[[call:look {\"n\":1}]]", result("42"))
+    world = ran('[[call:look {"n":1}]]', result("42"))
 
     request = world.decider.requests[0]
 

@@ -280,9 +280,7 @@ class World:
     def reader(self) -> SessionReader:
         return self.reader_on(self.store)
 
-    def reader_on(
-        self, store: SessionStore, directory: Directory | None = None
-    ) -> SessionReader:
+    def reader_on(self, store: SessionStore, directory: Directory | None = None) -> SessionReader:
         """Return a reader of sessions; it looks agents up in the directory."""
         used = directory or self.directory
         return SessionReader(store, used, self.directory.agent, self.models.catalogue())

@@ -12,7 +12,6 @@ from everturn.session.commands import (
     ToolAnswered,
     ToolRefused,
 )
-from everturn.session.decide.deliveries import OVERLAPPING
 from everturn.session.decide.entry import decide
 from everturn.session.decide.tool_result import NOT_STARTED, OUTCOME_UNKNOWN
 from everturn.session.events.decisions import (
@@ -27,6 +26,7 @@ from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallErrored
 from everturn.session.evolve import fold
 from everturn.session.propose import DeliverToWorker, propose
+from everturn.session.slots import OVERLAPPING
 from everturn.session.state import CallStatus
 from unit.session.building import NOON_MS, Story, made, only, stamp, types
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_LLM_CALLS_PER_TURN
+from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_LLM_CALLS_PER_TURN, MAX_OPEN_CALLS
 from everturn.session.commands import SettleModelCall
 from everturn.session.decide.deliveries import NO_WORKER
 from everturn.session.decide.model_answer import CUT_OFF
@@ -183,6 +183,21 @@ def test_arguments_that_are_too_large_are_refused_before_anything_starts() -> No
     assert (errored.detail, errored.retryable) == ({"reason": "too_large"}, False)
     assert "tool.call.dispatched" not in types(events)
     assert types(events)[-1] == "step.started"
+
+
+def test_a_reply_may_ask_for_only_so_many_tools() -> None:
+    """Section 23: nothing of it is run, and it is not asked for again."""
+    most, more = Story(), Story()
+    most.submit()
+    more.submit()
+
+    most.answer("", *(made(f"c{n}") for n in range(MAX_OPEN_CALLS)))
+    events = more.answer("", *(made(f"c{n}") for n in range(MAX_OPEN_CALLS + 1)), usage=usage(1))
+
+    assert len(most.session.calls) == MAX_OPEN_CALLS
+    assert types(events) == ["llm.call.errored", "step.ended", "turn.completed"]
+    assert only(ModelCallErrored, events)[0].detail == {"reason": "too_many_calls"}
+    assert only(TurnCompleted, events)[0].usage == usage(1)
 
 
 def test_without_a_worker_the_model_reads_that_nobody_runs_tools() -> None:

@@ -14,9 +14,8 @@ from everturn.session.propose import (
     Proposals,
     due_epoch_s,
     propose,
-    runnable,
 )
-from everturn.session.state import Call, CallStatus, Session
+from everturn.session.state import Call, CallStatus, Decision, Session
 from unit.session.building import NOON_MS, Story, made
 
 NOON_S = NOON_MS // 1000
@@ -24,7 +23,6 @@ NOON_S = NOON_MS // 1000
 
 def test_an_empty_session_wants_nothing() -> None:
     assert propose(Session()) == Proposals((), None)
-    assert not runnable(Session())
 
 
 def test_model_calls_run_one_at_a_time() -> None:
@@ -45,7 +43,7 @@ def test_a_running_model_call_is_due_at_its_deadline() -> None:
     proposals = propose(story.session)
 
     assert proposals == Proposals((CallModel(call.id, 1),), NOON_MS + 180_000, f"{call.id}/1")
-    assert runnable(story.session)
+    assert propose(story.session).effects
 
 
 def test_a_live_delivery_runs_and_a_waiting_one_is_due() -> None:
@@ -101,3 +99,15 @@ def test_nobody_looks_after_a_session_that_waits_for_people_alone() -> None:
     story.worker("b", LeftOpen())
 
     assert due_epoch_s(story.session, NOON_MS, 1200, NOON_S) is None
+
+
+def test_a_retry_that_waits_for_the_slot_is_not_due_by_itself() -> None:
+    """U-13: its turn comes with the end of the delivery that holds the slot."""
+    holder = Call("c1", "tool_call", 1, Retry(), CallStatus.PENDING, 1)
+    waiting = replace(holder, id="c2", status=CallStatus.RETRY_SCHEDULED, next_attempt_at_ms=5)
+    delivery = Decision("d1", "tool.execute", 2, "c1", "retry_scheduled", next_attempt_at_ms=9)
+    session = Session(calls=(holder, waiting), decisions=(delivery,))
+
+    proposals = propose(session)
+
+    assert (proposals.next_due_ms, proposals.due_subject) == (9, "d1/0")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from everturn.session.events.model_calls import RequestContext, RequestHeader
+from everturn.errors import DefectError
+from everturn.session.events.model_calls import ModelCallRequested, RequestContext, RequestHeader
 from everturn.session.facts import PathMessage, Route
-from everturn.session.request import NO_RESULT, build_request, digest, header_for
-from unit.session.building import CONFIG, ROUTE, Story, made, only, pinned, types
+from everturn.session.request import NO_RESULT, build_request, digest, header_for, rebuild
+from unit.session.building import CONFIG, ROUTE, Story, made, only, path_of, pinned, types
 from unit.session.transcript import assert_well_formed, problems
 
 USER = {"id": "u1", "role": "user", "content": "Hello."}
@@ -175,6 +176,35 @@ def test_a_header_is_written_when_it_changes() -> None:
     assert only(RequestContext, route)[0].context_window is None
     assert "request.header" in types(route)
     assert not {"request.header", "request.context"} & set(types(same))
+
+
+def test_a_committed_request_is_rebuilt_from_the_whole_path() -> None:
+    """RH-5: what lies outside its boundary is left out."""
+    story = Story()
+    story.submit()
+    story.answer("Hi.")
+    story.submit("Again.")
+    story.answer("Hi again.")
+    first, second = only(ModelCallRequested, story.log)
+    header, whole = story.headers()[0].header, path_of(story.values)
+
+    built = [rebuild(asked, header, whole) for asked in (first, second)]
+
+    assert [one.sha256 for one in built] == [
+        first.private.request_sha256,
+        second.private.request_sha256,
+    ]
+    assert [len(one.body["messages"]) for one in built] == [2, 4]
+
+
+def test_a_request_that_is_not_the_committed_one_is_a_defect() -> None:
+    """RH-5: never sent, never shown."""
+    story = Story()
+    story.submit()
+    asked = only(ModelCallRequested, story.log)[0]
+
+    with pytest.raises(DefectError, match=asked.id):
+        rebuild(asked, {**story.headers()[0].header, "system": "other"}, path_of(story.values))
 
 
 @pytest.mark.parametrize(

@@ -276,3 +276,20 @@ def test_an_input_without_a_conversation_opens_a_turn_that_stalls() -> None:
 
     assert types(events)[-1] == "turn.stalled"
     assert story.session.turn == replace(story.session.turn, stalled=True)  # type: ignore[type-var]  # it is open
+
+
+def test_imported_tool_calls_get_ids_that_are_unique_in_the_session() -> None:
+    """X-7, invariant 7: also where a client brings a history of its own."""
+    story = Story()
+    asked = {"role": "assistant", "tool_calls": [made("c1"), made("c1"), made("")]}
+    results = [{"role": "tool", "tool_call_id": "c1", "content": "sunny"}]
+    again = {"role": "assistant", "tool_calls": [made("c1")]}
+    late = {"role": "tool", "tool_call_id": "c1", "content": "rainy"}
+    user = {"role": "user", "content": "And now?"}
+
+    story.submit(view=[HELLO, asked, *results, again, late, user])
+
+    ids = [call["id"] for m in story.messages() for call in m.get("tool_calls") or ()]
+    assert len(set(ids)) == len(ids) == 4
+    assert all(ids)
+    assert [m["tool_call_id"] for m in story.messages() if m["role"] == "tool"] == [ids[1], ids[3]]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from everturn.errors import TurnAlreadyActive
+from everturn.protocol.json_text import canonical
 from everturn.session.commands import LeftOpen, ToolRefused
 from everturn.session.events.decisions import DecisionErrored, DecisionQueued
 from everturn.session.events.model_calls import ModelCallRequested
@@ -20,7 +21,7 @@ from everturn.session.evolve import fold
 from everturn.session.facts import Route
 from everturn.session.propose import CallModel, DeliverToWorker, propose
 from everturn.session.state import is_quiescent, status_of
-from everturn.session.window import BYTES_PER_TOKEN
+from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
 from unit.session.building import Story, made, only, path_of, stamp, types, usage
 
 TOOLS = ["get_weather", "set_alarm", "send_email", "undeclared"]
@@ -220,7 +221,7 @@ class WholeSessions(RuleBasedStateMachine):
             before = asked[-2].private.boundary.from_seq
             unmoved = sum(node.size_bytes for node in path if node.seq >= before)
             assert newest.from_seq > before
-            assert unmoved > tokens * BYTES_PER_TOKEN
+            assert unmoved > self._room_at(asked[-1])
 
     # helpers
 
@@ -235,6 +236,12 @@ class WholeSessions(RuleBasedStateMachine):
         at = self.story.log.index(asked)
         contexts = [value for value in self.story.values[:at] if value["type"] == "request.context"]
         return contexts[-1].get("context_window") or 32_000
+
+    def _room_at(self, asked: ModelCallRequested) -> int:
+        """Return the bytes that messages may have beside the request's header."""
+        whole = self._capacity_at(asked) * BYTES_PER_TOKEN
+        header = self.story.values[asked.private.header_seq - 1]["header"]
+        return max(whole - len(canonical(header)), whole // LEAST_SHARE)
 
     def _turn_starts(self) -> list[int]:
         """Return where turns wrote their first message."""

@@ -24,9 +24,9 @@ from everturn.ports import ApiKey
 from everturn.protocol.limits import MAX_INPUT_BODY_BYTES, WEBSOCKET_INBOUND_FRAME_BYTES
 from everturn.push.envelopes import Cursor
 from everturn.push.outcome import Failed, Gone, PushOutcome, Throttled
+from everturn.store.memory_directory import InMemoryDirectory
 from everturn.surfaces.callers import Callers, hash_of
 from everturn.surfaces.websocket import CONNECTION_TTL_S, TRIES
-from everturn.store.memory_directory import InMemoryDirectory
 from unit.drive.world import AGENT, TENANT, FrozenClock, World, body
 from unit.surfaces.asking import API_KEY, RIVAL_KEY, Surfaces
 
@@ -39,7 +39,7 @@ def _no_metrics_left() -> Any:
     metrics.clear_metrics()
 
 
-# ---- errors ---------------------------------------------------------------------------------------
+# ---- errors
 
 FAMILIES = [
     (SchemaViolation("/x: is wrong", hint="h"), 400, "schema_violation"),
@@ -101,7 +101,7 @@ def test_a_busy_answer_says_when_to_come_back_and_a_hint_what_to_do() -> None:
     assert hinted["hint"] == "h"
 
 
-# ---- callers --------------------------------------------------------------------------------------
+# ---- callers
 
 
 class Counting(InMemoryDirectory):
@@ -148,7 +148,7 @@ def test_without_a_key_that_is_known_nobody_gets_in(header: str | None) -> None:
     assert read["statusCode"] == 401
 
 
-# ---- http -----------------------------------------------------------------------------------------
+# ---- http
 
 
 def test_an_input_is_accepted_and_a_repeated_one_is_a_duplicate() -> None:
@@ -186,7 +186,7 @@ def test_a_body_in_bad_base64_is_refused() -> None:
     event = http_event("POST", "/v1/sessions/input", "%%%")
     event["isBase64Encoded"] = True
 
-    answer = surfaces._http(event, None)  # noqa: SLF001  # an event like no other
+    answer = surfaces._http(event, None)  # an event like no other
 
     assert answer["statusCode"] == 400
 
@@ -243,7 +243,7 @@ def test_health_needs_no_key_and_an_unknown_route_says_so() -> None:
     assert surfaces.http("GET", "/v1/nothing")[1]["code"] == "not_found"
 
 
-# ---- reader ---------------------------------------------------------------------------------------
+# ---- reader
 
 
 def accept(**more: str) -> dict[str, str]:
@@ -310,7 +310,7 @@ def test_what_a_reader_cannot_mean_is_refused(
     assert f'"code":"{code}"' in answer["body"]
 
 
-# ---- websocket ------------------------------------------------------------------------------------
+# ---- websocket
 
 
 def connected(world: World | None = None) -> Surfaces:

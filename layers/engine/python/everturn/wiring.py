@@ -187,7 +187,8 @@ def agents() -> Agents:
     """Return the use cases of agents."""
     from everturn.commands.agents import Agents  # noqa: PLC0415  # not every function's
 
-    return Agents(directory(), CLOCK, settings().worker_networks, forget_agent, models().catalogue())
+    networks, catalogue = settings().worker_networks, models().catalogue()
+    return Agents(directory(), CLOCK, networks, forget_agent, catalogue)
 
 
 @lru_cache(maxsize=1)

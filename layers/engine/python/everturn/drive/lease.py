@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import Final
 
 from everturn.observability import logger
+
+FIRST_REDELIVERY_S: Final = 2
 
 Renew = Callable[[int], None]
 """Makes the message invisible for so many seconds from now; raises where that is refused."""
@@ -74,3 +77,11 @@ def held(renew: Renew, lease_s: int) -> Iterator[Lease]:
         yield lease
     finally:
         lease.end()
+
+
+def redelivery_s(receive_count: int, lease_s: int) -> int:
+    """Return when a message that failed comes back: soon at first, later each time.
+
+    A queue that gives up after five deliveries must not do so during a short outage.
+    """
+    return int(min(FIRST_REDELIVERY_S * 4 ** (max(receive_count, 1) - 1), lease_s))

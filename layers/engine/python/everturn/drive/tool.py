@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ def to_request(
     logged, facts = loaded.logged, loaded.facts
     asked = _asked(call, logged)
     as_of = _as_of(decision, logged)
-    tool = declared(facts, call.name)
+    tool = facts.agent.tool(call.name)
     arguments = asked.arguments or ""
     checked = to_json(check_input(tool.get("input") if tool else None, arguments))
     about: dict[str, Any] = {
@@ -93,14 +94,8 @@ def idempotency_key(session_id: str, call: Call) -> str:
     return uuid5_in(session_id, "idempotency", call.id)
 
 
-def declared(facts: Facts, name: str) -> dict[str, Any] | None:
-    """Return the config's tool of that name."""
-    tools = facts.agent.config.get("tools") or []
-    return next((dict(tool) for tool in tools if tool["name"] == name), None)
-
-
 def _proposed(
-    facts: Facts, name: str, tool: dict[str, Any] | None, checked: dict[str, Any]
+    facts: Facts, name: str, tool: Mapping[str, Any] | None, checked: dict[str, Any]
 ) -> dict[str, Any]:
     """Source: decision-protocol 8.4."""
     if tool is None:
@@ -257,7 +252,7 @@ def _result(action: ToolResultAction, call: Call, facts: Facts) -> ToolAnswered 
             f"The result of {call.name} is over {MAX_RESULT_BYTES} bytes.",
             detail={"reason": "too_large"},
         )
-    tool = declared(facts, call.name)
+    tool = facts.agent.tool(call.name)
     if tool is not None and tool.get("output") is not None:
         violation = check_output(tool["output"], text)
         if violation is not None:

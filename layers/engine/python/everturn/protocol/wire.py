@@ -50,7 +50,7 @@ UNKNOWN_TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
 MAX_PATH_PART_CHARS = 64
 """What a path shows of one key; a caller chose it, so it may be anything."""
 
-DEFERRED = ConfigDict(defer_build=True)
+DEFERRED = ConfigDict(defer_build=True, hide_input_in_errors=True)
 """Config of module-level adapters: built at first use, so that an import costs nothing."""
 
 
@@ -61,7 +61,12 @@ class WireModel(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        defer_build=True,
+        hide_input_in_errors=True,  # what somebody said stays out of the log
     )
 
 

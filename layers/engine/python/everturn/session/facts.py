@@ -57,6 +57,11 @@ class Pinned:
     sha256: str
     has_worker: bool
 
+    def tool(self, name: str) -> Mapping[str, Any] | None:
+        """Return the config's tool of that name. Source: decision-protocol U-3."""
+        tools = self.config.get("tools") or ()
+        return next((tool for tool in tools if tool["name"] == name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

@@ -45,6 +45,18 @@ class Journal:
             node.message.get("id") == message_id for node in self.path
         )
 
+    def has_call(self, call_id: str) -> bool:
+        """Return whether that tool call id is taken, as far as what was read tells."""
+        return (
+            call_id in self.facts.taken
+            or self.session.call(call_id) is not None
+            or any(
+                made["id"] == call_id
+                for node in self.path
+                for made in node.message.get("tool_calls") or ()
+            )
+        )
+
     @property
     def turn_id(self) -> str | None:
         """The open turn's id."""

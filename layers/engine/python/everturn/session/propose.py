@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from everturn.session.slots import has_room
 from everturn.session.state import Call, CallStatus, Session
 
 
@@ -50,7 +51,7 @@ def propose(session: Session) -> Proposals:
         if one.status == "live"
     ]
     dues = sorted(
-        [_due(call, f"{call.id}/{call.attempt}") for call in session.calls]
+        [_due(session, call) for call in session.calls]
         + [(one.next_attempt_at_ms or 0, f"{one.id}/{one.attempt}") for one in session.decisions]
     )  # a live delivery keeps its own deadline: whoever sends it sees to that
     pending = [(due, subject) for due, subject in dues if due]
@@ -62,14 +63,13 @@ def _runs(call: Call) -> bool:
     return call.status is CallStatus.PENDING
 
 
-def _due(waiting: Call, subject: str) -> tuple[int, str]:
-    moments = [m for m in (waiting.deadline_ms, waiting.next_attempt_at_ms) if m is not None]
-    return (min(moments) if moments else 0, subject)
-
-
-def runnable(session: Session) -> bool:
-    """Return whether a driver has something to do at once or before long."""
-    return bool(propose(session).effects)
+def _due(session: Session, call: Call) -> tuple[int, str]:
+    """Return when something is due for `call`, 0 for never, and a name for the timer."""
+    moments = [call.deadline_ms, call.next_attempt_at_ms]
+    if call.kind == "tool_call" and not has_room(session, call):
+        moments = [call.deadline_ms]  # its turn comes with the end of another delivery
+    due = [moment for moment in moments if moment is not None]
+    return min(due, default=0), f"{call.id}/{call.attempt}"
 
 
 def due_epoch_s(session: Session, now_ms: int, runnable_s: int, before: int | None) -> int | None:

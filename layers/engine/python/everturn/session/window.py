@@ -14,6 +14,9 @@ from everturn.session.state import WINDOW_MARKS, Mark, Window
 BYTES_PER_TOKEN: Final = 4
 """Estimate used where no provider has counted."""
 
+LEAST_SHARE: Final = 4
+"""Messages get a quarter of the window, however much is reserved."""
+
 UNKNOWN_WINDOW_TOKENS: Final = 32_000
 """Assumed where a route does not say how much it takes."""
 
@@ -46,9 +49,13 @@ def begin_at(window: Window, seq: int) -> Window:
     return replace(window, from_seq=seq, from_bytes=before, marks=later)
 
 
-def start_for(window: Window, capacity_tokens: int | None) -> int:
-    """Return the event at which the next request to a model of that capacity begins."""
-    capacity = (capacity_tokens or UNKNOWN_WINDOW_TOKENS) * BYTES_PER_TOKEN
+def start_for(window: Window, capacity_tokens: int | None, reserved_bytes: int = 0) -> int:
+    """Return the event at which the next request to a model of that capacity begins.
+
+    `reserved_bytes` are not for messages: the rest of the request, and the answer.
+    """
+    whole = (capacity_tokens or UNKNOWN_WINDOW_TOKENS) * BYTES_PER_TOKEN
+    capacity = max(whole - reserved_bytes, whole // LEAST_SHARE)
     if window.total_bytes - window.from_bytes <= capacity:
         return window.from_seq
     fitting = [m.seq for m in window.marks if window.total_bytes - m.before_bytes <= capacity // 2]

@@ -37,10 +37,8 @@ from everturn.session.events.shape import Anchor
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.session.journal import Journal
 from everturn.session.retries import REPEATABLE, wait_ms
+from everturn.session.slots import has_room
 from everturn.session.state import Call, CallStatus, Decision
-
-OVERLAPPING: Final = 10
-"""Deliveries of overlapping tools at once, beside the one slot. Source: decision-protocol O-5."""
 
 INVALID_IN_A_ROW: Final = 3
 """Source: decision-protocol D-8."""
@@ -67,7 +65,7 @@ def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
             continue
         if call.handler == "client":
             _dispatch_call(journal, call)
-        elif _has_room(journal, call):
+        elif has_room(journal.session, call):
             _deliver_first(journal, call, policy)
 
 
@@ -77,14 +75,6 @@ def _may_start(journal: Journal, call: Call) -> bool:
     return call.status is CallStatus.QUEUED or (
         call.status is CallStatus.RETRY_SCHEDULED and waited
     )
-
-
-def _has_room(journal: Journal, call: Call) -> bool:
-    calls = {one.id: one for one in journal.session.calls}
-    delivered = [calls[d.call_id] for d in journal.session.decisions if d.call_id in calls]
-    if call.overlap:
-        return sum(one.overlap for one in delivered) < OVERLAPPING
-    return not any(not one.overlap for one in delivered)
 
 
 def _dispatch_call(journal: Journal, call: Call) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
-from everturn.protocol.ids import is_id
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
 from everturn.session.commands import (
     ModelAnswered,
@@ -16,6 +15,7 @@ from everturn.session.commands import (
     SettleModelCall,
     ToolRefused,
 )
+from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
 from everturn.session.decide.tool_result import fail_tool, write_result
 from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
@@ -88,7 +88,7 @@ def _answered(
         refused = ModelFailure(error, "provider_error", False, detail, usage=answer.usage)
         fail_attempt(journal, call, refused)
         return
-    message = _with_own_call_ids(journal, {"id": call.id, **answer.message})
+    message = with_own_call_ids(journal, {"id": call.id, **answer.message}, {})
     completed = journal.add(
         ModelCallCompleted(
             turn_id=journal.turn_id,
@@ -142,26 +142,11 @@ def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
 
 
-def _with_own_call_ids(journal: Journal, message: dict[str, Any]) -> dict[str, Any]:
-    """Replace tool call ids that are no ids, repeated or used before. Source: X-7, O-9."""
-    if not message.get("tool_calls"):
-        return {name: value for name, value in message.items() if name != "tool_calls"}
-    used = {call.id for call in journal.session.calls} | journal.facts.taken
-    used |= {made["id"] for node in journal.path for made in node.message.get("tool_calls") or []}
-    calls = []
-    for made in message["tool_calls"]:
-        fit = is_id(made["id"]) and made["id"] not in used
-        own = made["id"] if fit else f"call_{journal.mint()}"
-        used.add(own)
-        calls.append({**made, "id": own})
-    return {**message, "tool_calls": calls}
-
-
 def _request_tool(
     journal: Journal, llm_call_id: str, completed: int, position: int, made: Mapping[str, Any]
 ) -> None:
     name = made["function"]["name"]
-    tool = declared_tool(journal, name) or {}
+    tool = journal.facts.agent.tool(name) or {}
     head = journal.session.head
     effect: Effect = tool.get("effect") or "unclassified"
     overlap = tool.get("overlap")
@@ -182,12 +167,6 @@ def _request_tool(
             },
         )
     )
-
-
-def declared_tool(journal: Journal, name: str) -> Mapping[str, Any] | None:
-    """Return the config's tool of that name. Source: decision-protocol U-3."""
-    tools = journal.facts.agent.config.get("tools") or []
-    return next((tool for tool in tools if tool["name"] == name), None)
 
 
 def _close_cut_off(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
 from everturn.session.decide.turn_end import fail_turn
 from everturn.session.events.model_calls import (
@@ -24,7 +25,7 @@ from everturn.session.journal import Journal
 from everturn.session.request import DERIVATION, build_request, digest, header_for
 from everturn.session.retries import model_retry
 from everturn.session.state import Call
-from everturn.session.window import start_for
+from everturn.session.window import BYTES_PER_TOKEN, start_for
 
 
 def open_model_call(journal: Journal) -> None:
@@ -40,7 +41,9 @@ def open_model_call(journal: Journal) -> None:
     agent, route = journal.facts.agent, journal.facts.route
     header = header_for(agent, route)
     _record_header(journal, header)
-    from_seq = start_for(session.window, route.context_window)
+    answer_tokens = agent.config.get("max_completion_tokens") or route.default_max_tokens or 0
+    reserved = len(canonical(header)) + answer_tokens * BYTES_PER_TOKEN
+    from_seq = start_for(session.window, route.context_window, reserved)
     request = build_request(header, [node for node in journal.path if node.seq >= from_seq])
     retry = model_retry(agent.config)
     journal.add(

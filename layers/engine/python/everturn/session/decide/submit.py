@@ -7,6 +7,7 @@ from typing import Any
 
 from everturn.errors import AgentMismatch, TurnAlreadyActive, UnsupportedView
 from everturn.session.commands import SubmitInput
+from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.model_call import open_model_call
 from everturn.session.decide.turn_end import complete_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
@@ -108,6 +109,7 @@ def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[di
     answers = _answers(session, journal)
     reached = session.head.depth if command.input_type == "client.message" and session.head else 0
     news: list[dict[str, Any]] = []
+    renamed: dict[str, str] = {}
     for message in command.view:
         depth = places.get(message.get("id") or "", 0)
         answered = answers.get(message["tool_call_id"]) if message["role"] == "tool" else None
@@ -116,7 +118,8 @@ def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[di
         elif not news and answered is not None:
             reached = max(reached, answered)
         else:
-            news.append(_with_id(message, {m["id"] for m in news}, journal))
+            own = with_own_call_ids(journal, message, renamed)
+            news.append(_with_id(own, {m["id"] for m in news}, journal))
     if session.head is not None and reached != session.head.depth:
         raise UnsupportedView(
             "The view does not continue the conversation's newest message; "

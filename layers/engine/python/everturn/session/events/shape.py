@@ -15,7 +15,9 @@ Json = Any
 class Part(BaseModel):
     """A value inside an event; next year's fields are skipped, so a rolling deploy can read it."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", defer_build=True, hide_input_in_errors=True
+    )
 
 
 class Stored(Part):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from everturn.session.events.decisions import (
     DecisionCompleted,
@@ -80,7 +80,9 @@ Event = (
     | SettleIgnored
 )
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+EVENT: TypeAdapter[Event] = TypeAdapter(
+    Annotated[Event, Field(discriminator="type")], config=ConfigDict(hide_input_in_errors=True)
+)
 
 BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "message.new": ("message",),
