@@ -1,4 +1,4 @@
-"""What holds for every test: no socket reaches beyond this machine. Fixtures of one kind stand beside it."""
+"""What holds for every test: no socket reaches beyond this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OutsideNetwork(Exception):
 
 
 def is_local(family: int, address: Any) -> bool:
-    """Return whether a socket's address is on this machine; names other than `localhost` are not."""
+    """Return whether an address is on this machine; of the names only `localhost` is."""
     if family not in {socket.AF_INET, socket.AF_INET6}:
         return True
     host = str(address[0]).partition("%")[0]

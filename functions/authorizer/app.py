@@ -8,6 +8,8 @@ from everturn.errors import Unauthenticated
 from everturn.observability import logger
 from everturn.wiring import callers
 
+CALLERS = callers()
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -18,7 +20,7 @@ def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, 
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     key = (event.get("queryStringParameters") or {}).get("api_key")
     try:
-        caller = callers().by_key(key) if key else callers().by_headers(headers)
+        caller = CALLERS.by_key(key) if key else CALLERS.by_headers(headers)
     except Unauthenticated:
         return policy("anonymous", "Deny", event["methodArn"], {})
     return policy(caller.tenant, "Allow", event["methodArn"], {"tenant": caller.tenant})

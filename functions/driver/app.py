@@ -14,6 +14,8 @@ from everturn.protocol.wake import WAKE
 from everturn.settings import settings
 from everturn.wiring import advance_session, extend_visibility
 
+ADVANCE = advance_session()
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -26,11 +28,11 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, A
     for record in event["Records"]:  # batch size 1; a list all the same
         try:
             _advance(record, context)
-        except (ConflictError, TransientError) as error:  # the queue tries again
+        except (ConflictError, TransientError) as error:
             logger.warning("wake-up will be redelivered", reason=type(error).__name__)
             failures.append(retried_soon(record))
         except Exception:  # noqa: BLE001  # the family table of errors.py, applied to a queue
-            logger.exception("wake-up failed")  # the queue tries again, then gives it to recovery
+            logger.exception("wake-up failed")
             failures.append(retried_soon(record))
     return {"batchItemFailures": failures}
 
@@ -42,13 +44,10 @@ def _advance(record: dict[str, Any], context: LambdaContext) -> None:
         receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
         remaining_ms=context.get_remaining_time_in_millis,
     )
-    with (
-        logger.append_context_keys(session_id=wake.session, step=wake.step),
-        held(
-            partial(extend_visibility, record["receiptHandle"]), settings().lease_seconds
-        ) as lease,
-    ):
-        advance_session()(wake, lease, invocation)
+    renew = partial(extend_visibility, record["receiptHandle"])
+    about = logger.append_context_keys(session_id=wake.session, step=wake.step)
+    with about, held(renew, settings().lease_seconds) as lease:
+        ADVANCE(wake, lease, invocation)
 
 
 def retried_soon(record: dict[str, Any]) -> dict[str, str]:

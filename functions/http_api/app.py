@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from everturn.observability import logger, metrics
 from everturn.wiring import http_api
 
+API = http_api()
+"""Made at the cold start: what is missing stops it there."""
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -15,4 +18,4 @@ if TYPE_CHECKING:
 @metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer an API Gateway event (HTTP API, payload 2.0)."""
-    return http_api()(event, context)
+    return API(event, context)

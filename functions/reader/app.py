@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from everturn.observability import logger
 from everturn.wiring import events_api
 
+API = events_api()
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -14,4 +16,4 @@ if TYPE_CHECKING:
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Answer an API Gateway event (HTTP API, payload 2.0)."""
-    return events_api()(event)
+    return API(event)

@@ -11,6 +11,8 @@ from everturn.ports import SessionKey
 from everturn.protocol.wake import WAKE
 from everturn.wiring import recover
 
+RECOVER = recover()
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Give up the wake-ups of a queue event; sweep on any other."""
     if "Records" not in event:
-        woken = recover().sweep()
+        woken = RECOVER.sweep()
         metrics.add_metric(Metric.WOKEN_BY_SWEEP, "Count", woken)
         return {"woken": woken}
     failures = []
@@ -41,4 +43,4 @@ def _give_up(body: str) -> None:
         logger.error("a message that is no wake-up was dropped")
         return
     with logger.append_context_keys(session_id=wake.session, step=wake.step):
-        recover().give_up(SessionKey(wake.tenant, wake.session), wake.version)
+        RECOVER.give_up(SessionKey(wake.tenant, wake.session), wake.version)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from everturn.observability import logger, metrics
 from everturn.wiring import sockets
 
+SOCKETS = sockets()
+
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -19,9 +21,9 @@ def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, 
     connection_id = about["connectionId"]
     match about["routeKey"]:
         case "$connect":
-            sockets().connect(connection_id, about["authorizer"]["tenant"])
+            SOCKETS.connect(connection_id, about["authorizer"]["tenant"])
         case "$disconnect":
-            sockets().disconnect(connection_id)
+            SOCKETS.disconnect(connection_id)
         case _:
-            sockets().frame(connection_id, event.get("body") or "")
+            SOCKETS.frame(connection_id, event.get("body") or "")
     return {"statusCode": 200}

@@ -28,8 +28,9 @@ def check_session(tenant: str, session_id: str, *, idle: bool = True) -> None:
 
 
 def broken_transcript(messages: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what is wrong with a transcript: a call without its one answer, an answer without call,
-    an id twice.
+    """Return what is wrong with a transcript.
+
+    That is a call without its one answer, an answer without its call, an id that stands twice.
     """
     problems = [f"id {one} twice" for one in _repeated([message["id"] for message in messages])]
     asked = [call["id"] for message in messages for call in message.get("tool_calls") or []]

@@ -1,4 +1,4 @@
-"""A WebSocket client that follows sessions by the rules of the API, and notices when they are broken."""
+"""A WebSocket client that follows sessions by the rules, and notices when they are broken."""
 
 from __future__ import annotations
 

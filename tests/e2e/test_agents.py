@@ -61,6 +61,7 @@ def test_a_secret_of_a_worker_is_shown_as_its_place_only(client: Client) -> None
         ({"model": ...}, "schema_violation", "/model"),
         ({"model": 5}, "schema_violation", "/model"),
         ({"model": ""}, "schema_violation", "/model"),
+        ({"model": "nobody:model"}, "schema_violation", "/model"),
         ({"temperature": "hot"}, "schema_violation", "/temperature"),
         ({"colour": "red"}, "schema_violation", "/colour"),
         ({"tools": [{"description": "x"}]}, "schema_violation", "/tools/0/name"),
@@ -151,11 +152,3 @@ def test_a_large_definition_works(client: Client) -> None:
     ended = client.run("[[say:fine]]", agent_id="large")
 
     assert ended.answer == "fine"
-
-
-def test_a_model_that_nobody_lists_is_played_by_the_default_provider(client: Client) -> None:
-    client.put_agent("elsewhere", model="some-model")
-
-    ended = client.run("[[say:I am {{model}}]]", agent_id="elsewhere")
-
-    assert ended.answer == "I am some-model"

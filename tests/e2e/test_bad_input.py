@@ -29,7 +29,7 @@ def refusal(response: httpx.Response) -> tuple[int, str]:
 
 
 def fresh_body(**changes: Any) -> tuple[str, dict[str, Any]]:
-    """Return the id of a session that does not exist, and an input into it with changes to `input`."""
+    """Return the id of a session that does not exist, and a changed input into it."""
     session_id = new_id("session")
     body = message_body("hello", session_id)
     body["input"] |= changes
@@ -129,9 +129,7 @@ def test_a_session_id_of_the_wrong_spelling_is_refused(client: Client, session_i
     assert refusal(response) == (400, "invalid_id")
 
 
-@pytest.mark.parametrize(
-    "path", ["a%2Fb", "a%20b", "x" * 201, "%C3%A4", "nobody", "..", "%2e%2e", "a%00"]
-)
+@pytest.mark.parametrize("path", ["a%2Fb", "a%20b", "x" * 201, "%C3%A4", "nobody", "..", "%2e%2e"])
 def test_a_session_that_cannot_be_is_as_unknown_as_any_other(client: Client, path: str) -> None:
     read = client.http.get(f"/v1/sessions/{path}")
     events = client.http.get(f"/v1/sessions/{path}/events")
@@ -163,7 +161,7 @@ def test_a_caller_without_a_valid_key_is_refused_everywhere(
         "events": ("GET", "/v1/sessions/some/events"),
         "agent": ("PUT", "/v1/agents/demo"),
     }[route]
-    headers = {} if header is None else {"authorization": header}
+    headers: dict[Any, Any] = {} if header is None else {"authorization": header}
 
     response = httpx.request(method, client.http_url + path, headers=headers, json={"x": 1})
 

@@ -13,7 +13,7 @@ import pytest
 
 from e2e.client import PATIENT, Client, Ended, Turn, new_id
 from e2e.scripted_worker import ScriptedWorker, after, result, tool
-from e2e.timers import messages_in_flight, wait_for_timer
+from e2e.timers import FAR_S, far, messages_in_flight, wait_for_timer
 from e2e.waiting import until
 from everturn_local.faults import Delivery
 from everturn_local.runtime import LocalRuntime
@@ -181,8 +181,9 @@ def test_a_wake_up_that_is_lost_is_made_up_for_by_the_sweep(
 
     turn = client.start("hello")
     until(lambda: lost)
-    until(lambda: time.time() > int(turn_due(client, turn)))
-    runtime.skip_time(301)
+    until(lambda: time.time() > turn_due(client, turn))
+    (sweep,) = runtime.topology.schedules
+    runtime.scheduler.fire(sweep)
 
     assert client.end_of(turn).answer == "echo: hello"
 
@@ -213,24 +214,13 @@ def test_a_stream_record_delivered_twice_changes_nothing(
 
 
 def test_a_timer_that_fires_twice_starts_one_attempt(client: Client, runtime: LocalRuntime) -> None:
-    slow = {
-        "timeout_secs": 60,
-        "max_retries": 3,
-        "backoff_base_secs": 12,
-        "backoff_max_secs": 60,
-    }
-    client.put_agent("patient", retry=slow)
+    client.put_agent("patient", retry={**PATIENT, **far(runtime)})
     runtime.faults.queue = only_for(client.tenant, Delivery.DUPLICATE, "timer")
 
     before = messages_in_flight(runtime)
     turn = client.start("[[flaky:1 overloaded]][[say:there]]", agent_id="patient")
-    import time as t
-    for _ in range(6):
-        t.sleep(.5)
-        from e2e.timers import waiting_timers
-        print("DBG", before, messages_in_flight(runtime), waiting_timers(runtime, turn), client.session(turn.session_id)["calls"])
     wait_for_timer(runtime, turn, before)
-    runtime.skip_time(12.5)
+    runtime.skip_time(FAR_S)
     ended = client.end_of(turn)
 
     assert ended.answer == "there"

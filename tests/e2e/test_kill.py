@@ -1,9 +1,10 @@
-"""A driver's process dies with SIGKILL in the middle of its work: somebody else ends the turn as it began."""
+"""A driver's process dies in the middle of its work: somebody else ends the turn as it began."""
 
 from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -140,11 +141,16 @@ def test_a_driver_killed_again_and_again_still_gets_to_the_end(
     client.put_agent(retry={**PATIENT, "max_retries": 10})
     turn = client.start("[[say:a]][[sleep:700]][[say:b]]")
 
-    for attempt in (1, 2, 3):
-        until(lambda at=attempt: payload_types(client, turn).count("llm.call.dispatched") == at)
+    for attempt in (1, 2):
+        until(partial(has_dispatched, client, turn, attempt))
         until(lambda: runtime.kill("driver"))
     ended = client.end_of(turn)
 
     assert ended.answer == "ab"
     assert len(ended.all("llm.call.completed")) == 1
     assert len(client.messages(turn.session_id)) == 2
+
+
+def has_dispatched(client: Client, turn: Turn, attempts: int) -> bool:
+    """Return whether the model was asked so many times."""
+    return payload_types(client, turn).count("llm.call.dispatched") == attempts

@@ -9,7 +9,7 @@ import pytest
 from e2e.client import PATIENT, Client
 from e2e.scripted_worker import ScriptedWorker, tool
 from e2e.socket_client import Follower
-from e2e.timers import messages_in_flight, wait_for_timer, waiting_timers
+from e2e.timers import FAR_S, far, messages_in_flight, wait_for_timer, waiting_timers
 from everturn_local.runtime import LocalRuntime
 
 
@@ -55,13 +55,13 @@ def _at(events: list[dict[str, Any]], payload: dict[str, Any]) -> str:
 def test_a_long_wait_before_another_attempt_is_waited_in_the_step_machine(
     client: Client, runtime: LocalRuntime
 ) -> None:
-    client.put_agent(retry=policy(3, 12))
+    client.put_agent(retry={**PATIENT, **far(runtime)})
     before = messages_in_flight(runtime)
 
     turn = client.start("[[flaky:1 overloaded]][[say:there]]")
     timer = wait_for_timer(runtime, turn, before)
     (call,) = client.session(turn.session_id)["calls"]
-    runtime.skip_time(12.5)
+    runtime.skip_time(FAR_S)
     ended = client.end_of(turn)
 
     assert (timer["kind"], timer["message"]["step"]) == ("wait", "timer")
@@ -74,13 +74,13 @@ def test_a_long_wait_before_another_attempt_is_waited_in_the_step_machine(
 def test_a_turn_that_waits_for_another_attempt_still_holds_its_place(
     client: Client, runtime: LocalRuntime
 ) -> None:
-    client.put_agent(retry=policy(3, 12))
+    client.put_agent(retry={**PATIENT, **far(runtime)})
     before = messages_in_flight(runtime)
     turn = client.start("[[flaky:1 overloaded]][[say:there]]")
     wait_for_timer(runtime, turn, before)
 
     refused = client.say("me first", turn.session_id)
-    runtime.skip_time(12.5)
+    runtime.skip_time(FAR_S)
 
     assert (refused.status_code, refused.json()["turn_id"]) == (409, turn.turn_id)
     assert client.end_of(turn).answer == "there"

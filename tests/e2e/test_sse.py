@@ -168,7 +168,7 @@ def test_a_stream_waits_and_answers_when_something_comes(client: Client) -> None
 def test_a_stream_brings_the_answer_word_by_word(client: Client) -> None:
     turn = client.start("[[sleep:300]]" + SLOWLY)
     reader = Reader(client, turn.session_id, {"turn_id": turn.turn_id})
-    statuses = []
+    statuses: list[int] = []
 
     while not statuses or statuses[-1] != 204:
         statuses.append(reader.come_back().status_code)
@@ -242,5 +242,5 @@ def test_a_stream_takes_any_place_that_could_be_one(client: Client, place: str) 
     response = reader.come_back()
 
     assert response.status_code == 200
-    after = int(place.split(".")[0])
+    after = int(place.split(".", maxsplit=1)[0])
     assert [e["seq"] for e in reader.events()] == [*range(after + 1, ended.events[-1]["seq"] + 1)]

@@ -1,4 +1,4 @@
-"""A session as it is watched over a WebSocket: everything once, in order, however often one comes back."""
+"""A session as it is watched over a WebSocket: everything once and in order."""
 
 from __future__ import annotations
 

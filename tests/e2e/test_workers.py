@@ -1,4 +1,4 @@
-"""What becomes of a turn whose worker is down, slow, lost or hostile: the model reads it, the session lives on."""
+"""What becomes of a turn whose worker is down, slow or hostile: the session lives on."""
 
 from __future__ import annotations
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from e2e.client import Turn
 from e2e.waiting import until
 from everturn_local.runtime import LocalRuntime
+
+FAR_S = 12.5
+"""Further than a driver sleeps."""
+
+
+def far(runtime: LocalRuntime) -> dict[str, float]:
+    """Return a backoff that ends `FAR_S` from now, also where earlier tests skipped time."""
+    skipped_s = runtime.clock.now() - time.time()
+    return {"backoff_base_secs": skipped_s + FAR_S, "backoff_max_secs": 3600}
 
 
 def wait_for_timer(runtime: LocalRuntime, turn: Turn, before: int = 0) -> dict[str, Any]:

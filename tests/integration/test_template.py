@@ -146,7 +146,7 @@ def test_driver_and_recovery_take_one_message_at_a_time_and_report_failures(
     }
 
 
-def test_fanout_sees_new_commits_and_nothing_else(template: Template) -> None:
+def test_fanout_sees_new_commits_that_no_driver_made_and_nothing_else(template: Template) -> None:
     (source,) = read_topology(template).streams
 
     filters = source.patterns
@@ -154,7 +154,13 @@ def test_fanout_sees_new_commits_and_nothing_else(template: Template) -> None:
     assert (source.function, source.table, source.position) == ("fanout", "Table", "TRIM_HORIZON")
     assert (source.batch_size, source.bisects, source.reports_failures) == (100, True, True)
     assert filters == (
-        {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": [{"prefix": "LOG#"}]}}}},
+        {
+            "eventName": ["INSERT"],
+            "dynamodb": {
+                "Keys": {"sk": {"S": [{"prefix": "LOG#"}]}},
+                "NewImage": {"by": {"S": ["http_api", "websocket", "recovery"]}},
+            },
+        },
     )
 
 

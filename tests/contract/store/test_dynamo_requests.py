@@ -7,6 +7,8 @@ import pytest
 from contract.store.conftest import Aws
 from contract.store.samples import NOON_MS, commit, created, id_of, message, plain_turn, tool_call
 from everturn.ports import Delta, Head, Owner, SessionKey, Watcher
+from everturn.session.events.messages import AgentPrivate, AgentUpdated
+from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
@@ -95,7 +97,7 @@ def test_a_plain_turn_costs_two_units_an_item(aws: Aws, key: SessionKey) -> None
     sizes["HEAD in the turn"] = open_head
     print(sizes)
     assert max(sizes.values()) <= 1_024
-    assert len(sizes) == 8
+    assert len(sizes) == 7
 
 
 def test_the_head_of_a_long_session_stays_small(aws: Aws, key: SessionKey) -> None:
@@ -261,8 +263,22 @@ def test_versions_and_turns_are_indexed(aws: Aws, key: SessionKey) -> None:
         f"ID#node#{id_of('q')}",
         f"ID#node#{id_of('a')}",
         f"TURN#{id_of('turn')}",
-        "VER#agent#0#00000000",
     }
+
+
+def test_the_first_version_of_an_agent_needs_no_item_and_a_later_one_does(
+    aws: Aws, key: SessionKey
+) -> None:
+    later = AgentUpdated(
+        agent={"model": "n"}, anchor=Anchor(branch=0, depth=2), private=AgentPrivate(sha256="f1")
+    )
+    asked, answered = plain_turn(key.session)
+    before = aws.store().append(commit(key, None, [*asked, *answered]))
+    aws.store().append(commit(key, before, [later]))
+
+    versions = [sk for sk in (item["sk"]["S"] for item in aws.items()) if sk.startswith("VER#")]
+
+    assert versions == ["VER#agent#0#00000002"]
 
 
 @pytest.mark.parametrize("count", [97, 98, 99, 100, 197, 198])

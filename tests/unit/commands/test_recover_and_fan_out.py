@@ -9,11 +9,10 @@ import pytest
 
 from everturn.commands.fan_out import FanOut
 from everturn.commands.recover import GIVEN_UP, Recover
-from everturn.errors import NewerFormat, StoreUnavailable, VersionConflict
+from everturn.errors import NewerFormat, VersionConflict
 from everturn.ports import Head, Owner, SessionKey, Watcher
 from everturn.store.memory import InMemorySessionStore
-from everturn.store.memory_directory import InMemoryWake
-from unit.drive.world import KEY, TENANT, FrozenClock, World
+from unit.drive.world import KEY, TENANT, FrozenClock, NoQueue, World
 
 
 def recover(world: World, wake: Any = None) -> Recover:
@@ -46,7 +45,9 @@ def test_a_commit_of_others_is_pushed_to_every_reader() -> None:
     world.store.add_watcher(KEY, Watcher("c1", "a"))
     world.store.add_watcher(KEY, Watcher("c2", "b", "t2"))
 
-    fan_out(world)(KEY, world.store.log(KEY, 1)[0])
+    use_case = fan_out(world)
+    use_case(KEY, world.store.log(KEY, 1)[0])
+    use_case.flush()
 
     assert world.lanes.seqs("c1") == list(range(1, world.head().session.seq + 1))
     assert world.lanes.seqs("c2") == []
@@ -176,11 +177,6 @@ def test_one_session_that_cannot_be_read_hides_no_other() -> None:
     world.clock.move(1_200_000)
 
     assert recover(world).sweep() == 1
-
-
-class NoQueue(InMemoryWake):
-    def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
-        raise StoreUnavailable("no")
 
 
 def test_a_session_that_cannot_be_woken_is_not_counted() -> None:

@@ -12,7 +12,6 @@ from everturn.errors import (
     IdsTaken,
     InvalidId,
     NotYetSupported,
-    QueueUnavailable,
     StoreUnavailable,
     TurnAlreadyActive,
     UnknownAgent,
@@ -23,8 +22,7 @@ from everturn.ports import Head, NewCommit, Owner, SessionKey, TurnRecord
 from everturn.protocol.client_input import read_input
 from everturn.session.facts import Facts, Pinned, Route
 from everturn.store.memory import InMemorySessionStore
-from everturn.store.memory_directory import InMemoryWake
-from unit.drive.world import KEY, TENANT, World, body, says
+from unit.drive.world import KEY, TENANT, NoQueue, World, answered, body, says
 
 
 class LosingStore(InMemorySessionStore):
@@ -173,13 +171,6 @@ def test_after_three_seconds_of_lost_races_nothing_was_written() -> None:
     assert store.head(KEY) is None
 
 
-class NoQueue(InMemoryWake):
-    """Takes no message."""
-
-    def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
-        raise QueueUnavailable("no")
-
-
 def test_an_input_is_accepted_though_the_wake_up_could_not_be_sent() -> None:
     world = World()
 
@@ -267,20 +258,14 @@ def test_an_agent_of_another_tenant_is_unknown_and_so_is_its_session() -> None:
         world.submitter()("rival", read_input(body("Hello")))
 
 
-def test_a_stalled_turn_makes_way() -> None:
+def test_a_turn_that_waits_for_its_worker_keeps_its_place() -> None:
     world = World()
-    world.decider.answer = lambda _request: _left_open()
+    world.decider.answer = lambda _request: answered()
     world.submit("[[call:send {}]]")
     world.advance()
 
     with pytest.raises(TurnAlreadyActive):
         world.submit("Hello", turn="t2")
-
-
-def _left_open() -> Any:
-    from unit.drive.world import answered  # noqa: PLC0415  # the one use
-
-    return answered()
 
 
 def facts(provider: str) -> Facts:

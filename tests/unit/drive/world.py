@@ -17,6 +17,7 @@ from everturn.commands.submit_input import SubmitInput, Submitted
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
+from everturn.errors import QueueUnavailable
 from everturn.llm.catalogue import ModelFacts, Route
 from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
@@ -102,6 +103,13 @@ class SteppingClock(FrozenClock):
     def now_ms(self) -> int:
         self.now += self.step_ms
         return self.now
+
+
+class NoQueue(InMemoryWake):
+    """`Wake` that takes no message."""
+
+    def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
+        raise QueueUnavailable(f"no {step} for {key.session} {version} {created} {dedup}")
 
 
 Step = Sequence[Chunk | BaseException]

@@ -370,11 +370,7 @@ def test_a_piece_of_an_answer_is_a_frame_of_its_own(turn_id: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "cursor"),
-    [
-        ("5.3-2", Cursor(5, 3, 2)),
-        ("0.0-0", Cursor()),
-        ("5", Cursor(5, 5, 0)),
-    ],
+    [("5.3-2", Cursor(5, 3, 2)), ("0.0-0", Cursor()), ("5", Cursor(5, 5, 0))],
 )
 def test_a_cursor_is_read_and_a_bare_number_is_an_event_without_older_pieces(
     text: str, cursor: Cursor

@@ -30,8 +30,16 @@ def test_a_commit_is_indexed_by_what_its_events_say() -> None:
         nodes=(NodePlace(id_of("m"), 2, 0, 4),),
         calls=(CallPlace(id_of("c"), 3),),
         turns=(),
-        versions=(Version("state", 0, 3, 5), Version("agent", 0, 0, 6)),
+        versions=(Version("state", 0, 3, 5),),
     )
+
+
+def test_the_first_agent_version_is_found_in_the_first_commit_and_a_later_one_by_its_item() -> None:
+    later = AgentUpdated(agent={}, private=AgentPrivate(sha256="f0"))
+
+    index = index_of(fold([created("s1")]), [later])
+
+    assert index.versions == (Version("agent", 0, 0, 2),)
 
 
 def test_a_turns_record_takes_what_was_known_before_its_end() -> None:

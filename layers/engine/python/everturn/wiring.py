@@ -1,4 +1,7 @@
-"""Settings to adapters to use cases, each made when first asked for; nothing is decided here."""
+"""Settings to adapters to use cases, each made when first asked for; nothing is decided here.
+
+Imports stand inside the functions: a Lambda pays at its cold start for what it uses, and no more.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,38 @@ from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from everturn.clock import SystemClock
-from everturn.commands.attempts import Attempts
-from everturn.commands.reading import SessionReader
-from everturn.errors import EverturnError
-from everturn.llm.registry import ModelRegistry, Served
-from everturn.observability import logger
-from everturn.ports import AgentRecord, Logged, SessionKey
 from everturn.settings import local_variable, needed, settings
-from everturn.store.blobs import NoBlobs, S3Blobs
-from everturn.store.directory import DynamoDirectory
-from everturn.store.dynamo import DynamoSessionStore
-from everturn.store.stream import from_image
-from everturn.store.wake import SqsWake
-from everturn.surfaces.callers import Callers
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
     from everturn.commands.agents import Agents
+    from everturn.commands.attempts import Attempts
     from everturn.commands.fan_out import FanOut
     from everturn.commands.read_events import ReadEvents
     from everturn.commands.read_session import ReadSession
+    from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
     from everturn.commands.submit_input import SubmitInput
     from everturn.drive.advance import AdvanceSession
+    from everturn.llm.registry import ModelRegistry
+    from everturn.ports import AgentRecord, Logged, SessionKey
     from everturn.push.lane import LaneEnd
     from everturn.push.lanes import Lanes
     from everturn.push.websocket import WebSocketPush
+    from everturn.store.blobs import S3Blobs
+    from everturn.store.directory import DynamoDirectory
+    from everturn.store.dynamo import DynamoSessionStore
+    from everturn.store.wake import SqsWake
+    from everturn.surfaces.callers import Callers
     from everturn.surfaces.http import HttpApi
     from everturn.surfaces.http_events import EventsApi
     from everturn.surfaces.websocket import Sockets
@@ -64,23 +65,53 @@ AGENT_CACHED_MS: Final = 30_000
 CLOCK: Final = SystemClock()
 
 
+class _Late:
+    """A client that is made when it is first used: most invocations need neither of these."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+
+    def __getattr__(self, name: str) -> Any:
+        client = boto3.client(self._service, config=AWS)  # type: ignore[call-overload]  # by name
+        self.__dict__.update({name: getattr(client, name)})
+        return self.__dict__[name]
+
+
+def late(service: Literal["s3", "stepfunctions"]) -> Any:
+    """Return a client of `service` that costs nothing until it is used."""
+    return _Late(service)
+
+
+@lru_cache(maxsize=1)
+def table_client() -> DynamoDBClient:
+    """Return the table's client."""
+    return boto3.client("dynamodb", config=AWS)
+
+
 @lru_cache(maxsize=1)
 def blobs() -> S3Blobs:
     """Return the bucket."""
-    return S3Blobs(boto3.client("s3", config=AWS), needed("bucket"))
+    from everturn.store.blobs import S3Blobs
+
+    return S3Blobs(late("s3"), needed("bucket"))
 
 
 @lru_cache(maxsize=1)
 def store() -> DynamoSessionStore:
     """Return the session store."""
-    return DynamoSessionStore(needed("table"), boto3.client("dynamodb", config=AWS), blobs())
+    from everturn.store.dynamo import DynamoSessionStore
+
+    return DynamoSessionStore(needed("table"), table_client(), blobs())
 
 
 @lru_cache(maxsize=1)
 def directory() -> DynamoDirectory:
     """Return the directory."""
+    from everturn.store.blobs import NoBlobs
+    from everturn.store.directory import DynamoDirectory
+
     bodies = blobs() if settings().bucket else NoBlobs()
-    return DynamoDirectory(needed("table"), boto3.client("dynamodb", config=AWS), bodies)
+    return DynamoDirectory(needed("table"), table_client(), bodies)
 
 
 @lru_cache(maxsize=1)
@@ -92,10 +123,12 @@ def queue() -> SQSClient:
 @lru_cache(maxsize=1)
 def wake() -> SqsWake:
     """Return the sender of wake-ups; functions without the step machine send none for later."""
+    from everturn.store.wake import SqsWake
+
     return SqsWake(
         queue(),
         needed("queue_url"),
-        boto3.client("stepfunctions", config=AWS),
+        late("stepfunctions"),
         settings().step_machine_arn,
     )
 
@@ -103,9 +136,11 @@ def wake() -> SqsWake:
 @lru_cache(maxsize=1)
 def models() -> ModelRegistry:
     """Return the model providers of this deployment."""
+    from everturn.llm.registry import ModelRegistry, Served
+
     registry = ModelRegistry()
     if settings().demo_provider == "on":
-        from everturn.llm.demo.model import DEMO_ROUTE, DemoModel  # noqa: PLC0415  # not on every cold path
+        from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 
         registry.register(Served(DEMO_ROUTE, lambda: DemoModel(Event().wait)))
     return registry
@@ -139,23 +174,29 @@ def tenant_record(tenant: str) -> Mapping[str, Any]:
 @lru_cache(maxsize=1)
 def callers() -> Callers:
     """Return the finder of callers."""
+    from everturn.surfaces.callers import Callers
+
     return Callers(directory(), CLOCK)
 
 
 @lru_cache(maxsize=1)
 def session_reader() -> SessionReader:
     """Return the reader of sessions."""
+    from everturn.commands.reading import SessionReader
+
     return SessionReader(store(), directory(), agent_lookup, models().catalogue())
 
 
 def attempts() -> Attempts:
     """Return a fresh budget."""
+    from everturn.commands.attempts import Attempts
+
     return Attempts(time.monotonic, time.sleep)
 
 
 def submit_input(by: str) -> SubmitInput:
     """Return the use case of inputs, signed by the function that runs it."""
-    from everturn.commands.submit_input import SubmitInput, demo_allowed  # noqa: PLC0415  # not every function's
+    from everturn.commands.submit_input import SubmitInput, demo_allowed
 
     return SubmitInput(
         store(),
@@ -171,21 +212,21 @@ def submit_input(by: str) -> SubmitInput:
 
 def read_session() -> ReadSession:
     """Return the use case of session reads."""
-    from everturn.commands.read_session import ReadSession  # noqa: PLC0415  # not every function's
+    from everturn.commands.read_session import ReadSession
 
     return ReadSession(store(), session_reader())
 
 
 def read_events() -> ReadEvents:
     """Return the use case of event reads."""
-    from everturn.commands.read_events import ReadEvents  # noqa: PLC0415  # not every function's
+    from everturn.commands.read_events import ReadEvents
 
     return ReadEvents(store(), CLOCK, time.sleep)
 
 
 def agents() -> Agents:
     """Return the use cases of agents."""
-    from everturn.commands.agents import Agents  # noqa: PLC0415  # not every function's
+    from everturn.commands.agents import Agents
 
     networks, catalogue = settings().worker_networks, models().catalogue()
     return Agents(directory(), CLOCK, networks, forget_agent, catalogue)
@@ -194,7 +235,7 @@ def agents() -> Agents:
 @lru_cache(maxsize=1)
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
-    from everturn.surfaces.http import HttpApi  # noqa: PLC0415  # not every function's
+    from everturn.surfaces.http import HttpApi
 
     return HttpApi(
         callers(), submit_input("http_api"), read_session(), agents(), lambda: {"ok": True}
@@ -204,7 +245,7 @@ def http_api() -> HttpApi:
 @lru_cache(maxsize=1)
 def events_api() -> EventsApi:
     """Return the route of `reader`."""
-    from everturn.surfaces.http_events import EventsApi  # noqa: PLC0415  # not every function's
+    from everturn.surfaces.http_events import EventsApi
 
     return EventsApi(callers(), read_events())
 
@@ -212,7 +253,7 @@ def events_api() -> EventsApi:
 @lru_cache(maxsize=1)
 def push() -> WebSocketPush:
     """Return the sender of frames."""
-    from everturn.push.websocket import WebSocketPush  # noqa: PLC0415  # not every function's
+    from everturn.push.websocket import WebSocketPush
 
     endpoint = needed("websocket_endpoint")
     return WebSocketPush(
@@ -222,8 +263,10 @@ def push() -> WebSocketPush:
 
 def new_lanes(key: SessionKey) -> Lanes:
     """Return fresh lanes; a connection that cannot follow is closed and stops watching."""
-    from everturn.push.lane import LaneEnd  # noqa: PLC0415  # not every function's
-    from everturn.push.lanes import Lanes  # noqa: PLC0415  # not every function's
+    from everturn.errors import EverturnError
+    from everturn.observability import logger
+    from everturn.push.lane import LaneEnd
+    from everturn.push.lanes import Lanes
 
     def ended(connection_id: str, why: LaneEnd) -> None:
         if why is not LaneEnd.GONE:
@@ -239,8 +282,8 @@ def new_lanes(key: SessionKey) -> Lanes:
 @lru_cache(maxsize=1)
 def sockets() -> Sockets:
     """Return the handler of the WebSocket API."""
-    from everturn.commands.subscribe import Subscribe  # noqa: PLC0415  # not every function's
-    from everturn.surfaces.websocket import Sockets  # noqa: PLC0415  # not every function's
+    from everturn.commands.subscribe import Subscribe
+    from everturn.surfaces.websocket import Sockets
 
     subscribe = Subscribe(store(), directory(), read_events())
     submit = submit_input("websocket")
@@ -250,11 +293,11 @@ def sockets() -> Sockets:
 @lru_cache(maxsize=1)
 def advance_session() -> AdvanceSession:
     """Return the driver's use case."""
-    from everturn.drive.advance import AdvanceSession  # noqa: PLC0415  # not every function's
-    from everturn.drive.tools import Tools  # noqa: PLC0415  # not every function's
-    from everturn.session.commands import Deliveries  # noqa: PLC0415  # not every function's
-    from everturn.workers.deliver import WebhookDecider  # noqa: PLC0415  # not every function's
-    from everturn.workers.secret_places import SecretPlaces  # noqa: PLC0415  # not every function's
+    from everturn.drive.advance import AdvanceSession
+    from everturn.drive.tools import Tools
+    from everturn.session.commands import Deliveries
+    from everturn.workers.deliver import WebhookDecider
+    from everturn.workers.secret_places import SecretPlaces
 
     networks = settings().worker_networks
     return AdvanceSession(
@@ -278,7 +321,7 @@ def advance_session() -> AdvanceSession:
 @lru_cache(maxsize=1)
 def fan_out() -> FanOut:
     """Return the use case of the table's stream."""
-    from everturn.commands.fan_out import FanOut  # noqa: PLC0415  # not every function's
+    from everturn.commands.fan_out import FanOut
 
     return FanOut(store(), wake(), new_lanes)
 
@@ -286,7 +329,7 @@ def fan_out() -> FanOut:
 @lru_cache(maxsize=1)
 def recover() -> Recover:
     """Return the use cases of recovery."""
-    from everturn.commands.recover import Recover  # noqa: PLC0415  # not every function's
+    from everturn.commands.recover import Recover
 
     return Recover(store(), session_reader(), wake(), CLOCK)
 
@@ -310,4 +353,6 @@ def extend_visibility(receipt_handle: str, seconds: int) -> None:
 
 def logged_commit(image: Mapping[str, Any]) -> tuple[SessionKey, Logged]:
     """Return the session and the commit of a log item as the table's stream brings it."""
+    from everturn.store.stream import from_image
+
     return from_image(image, blobs().get)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import SessionReader
-from everturn.errors import NotYetSupported, TransientError
+from everturn.errors import EverturnError, NotYetSupported
 from everturn.llm.catalogue import Catalogue
 from everturn.observability import logger
 from everturn.ports import Clock, Head, NewCommit, Owner, SessionKey, SessionStore, TurnRecord, Wake
@@ -82,6 +82,7 @@ class SubmitInput:
             key=key,
             is_new=request.session_id is None,
             turn_id=turn_id,
+            is_minted=not client_input.turn_id,
             agent_id=client_input.agent_id,
             owner=_owner(request),
             input_type=client_input.type,
@@ -94,17 +95,21 @@ class SubmitInput:
         taken: frozenset[str] = frozenset()
         attempts = self._attempts()
         while True:
-            head, record = (
-                (None, None)
-                if wanted.is_new
-                else self._store.head_and_turn(wanted.key, wanted.turn_id)
-            )
+            head, record = self._read(wanted)
             known = _known_turn(head, record, wanted)
             if known is not None:
                 return known
             with attempts.once() as lost:
                 return self._open_turn(wanted, head, taken)
             taken |= lost.taken
+
+    def _read(self, wanted: _Submit) -> tuple[Head | None, TurnRecord | None]:
+        """Return the head, and what is known of the turn where its id is the client's."""
+        if wanted.is_new:
+            return None, None
+        if wanted.is_minted:
+            return self._store.head(wanted.key), None
+        return self._store.head_and_turn(wanted.key, wanted.turn_id)
 
     def _open_turn(self, wanted: _Submit, head: Head | None, taken: frozenset[str]) -> Submitted:
         key = wanted.key
@@ -166,8 +171,9 @@ class SubmitInput:
         try:
             dedup = f"{head.created}.{head.version}"
             self._wake.now(key, head.created, "llm", head.version, dedup)
-        except TransientError:
-            logger.warning("wake-up could not be sent; the stream will send it")
+        except EverturnError as error:  # the input is recorded: whatever it is, the answer is 202
+            code = getattr(error, "code", type(error).__name__)
+            logger.warning("wake-up could not be sent; the stream will send it", reason=code)
 
     def _stamp(self) -> Stamp:
         return Stamp(self._clock.now_ms(), self._clock.entropy())
@@ -178,6 +184,9 @@ class _Submit:
     key: SessionKey
     is_new: bool
     turn_id: str
+    is_minted: bool
+    """Nobody has had the turn's id before."""
+
     agent_id: str
     owner: SessionOwner
     input_type: Literal["client.message", "client.messages"]

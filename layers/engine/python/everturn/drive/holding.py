@@ -206,11 +206,13 @@ class Holding:
         return (self.head.owner.epoch if self.head.owner else 0) + 1
 
     def _is_foreign(self, head: Head) -> bool:
-        owner = head.owner
-        if owner is None or owner.request_id in {"", self._terms.request_id}:
+        """Return whether another driver, or `recovery` (nameless), took the session away."""
+        owner, known = head.owner, self.head.owner
+        if owner is None or owner.request_id == self._terms.request_id:
             return False
-        known = self.head.owner
-        return known is None or owner.epoch > known.epoch or owner.request_id != known.request_id
+        if owner.epoch > max(known.epoch if known else 0, self._epoch or 0):
+            return True
+        return bool(owner.request_id) and (known is None or owner.request_id != known.request_id)
 
     def _check_lease(self) -> None:
         if not self._terms.is_held():

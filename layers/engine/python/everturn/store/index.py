@@ -64,6 +64,8 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
                 nodes.append(NodePlace(event.id, seq, private.branch, private.depth))
             case ToolCallRequested():
                 calls.append(CallPlace(event.id, seq))
+            case AgentUpdated(anchor=None) if before.seq == 0:
+                pass  # the first version needs no item: it is in the log's first commit
             case AgentUpdated() | StateUpdated():
                 version = _version(event, seq)
                 versions[version.kind, version.branch, version.depth] = version

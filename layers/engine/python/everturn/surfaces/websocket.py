@@ -107,7 +107,7 @@ class Sockets:
     def _send(self, connection_id: str, body: dict[str, Any]) -> bool:
         """Send one frame; returns `False` once the connection is gone."""
         frame = _bytes(body)
-        if len(frame) > WEBSOCKET_OUTBOUND_BYTES:
+        if len(frame) > WEBSOCKET_OUTBOUND_BYTES and "event" in body:
             frame = _bytes(_reference(body))
         for tried in range(TRIES):
             match self.post(connection_id, frame):

@@ -1,0 +1,155 @@
+"""Storage-and-commits, "Streams": a subscription is written first, then what was missed is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from everturn.commands.subscribe import FIRST, Subscribe
+from everturn.errors import UnknownSession
+from everturn.ports import Head, SessionKey, Watcher
+from everturn.push.envelopes import Cursor
+from everturn.store.memory import InMemorySessionStore
+from unit.commands.reading import delta, dispatch_seq, events_of, two_turns
+from unit.drive.world import KEY, TENANT, World
+
+# ---- subscriptions
+
+
+class Client:
+    """A connection that keeps its frames, and may go after some of them."""
+
+    def __init__(self, gone_after: int = 1_000) -> None:
+        self.frames: list[dict[str, Any]] = []
+        self._gone_after = gone_after
+
+    def send(self, frame: dict[str, Any]) -> bool:
+        self.frames.append(frame)
+        return len(self.frames) < self._gone_after
+
+    def types(self) -> list[str]:
+        return [frame["type"] for frame in self.frames]
+
+
+def subscribed(
+    world: World, after: Cursor = FIRST, turn: str | None = None, gone_after: int = 1_000
+) -> Client:
+    world.directory.put_connection("c1", TENANT, 0)
+    client = Client(gone_after)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+    subscribe(TENANT, "c1", "sub", "s1", after, turn, client.send)
+    return client
+
+
+def test_a_subscription_is_recorded_before_anything_is_read() -> None:
+    watched: list[int] = []
+
+    class Noting(InMemorySessionStore):
+        """Notes how many readers there are whenever the log is read."""
+
+        def page(self, key: SessionKey, after_seq: int, limit: int) -> Any:
+            watched.append(len(self.watch(key).watchers))
+            return super().page(key, after_seq, limit)
+
+    world = two_turns(Noting())
+
+    subscribed(world)
+
+    assert watched
+    assert set(watched) == {1}
+    connection = world.directory.connection("c1")
+    assert connection is not None
+    assert connection["sessions"] == [["s1", "sub"]]
+
+
+def test_a_subscription_replays_events_in_a_chain_then_the_pieces_in_flight() -> None:
+    world = two_turns()
+    seq = world.head().session.seq
+    delta(world, 1, "a")
+
+    client = subscribed(world, Cursor(seq - 2))
+
+    assert client.types() == ["subscribed", "event", "event", "delta"]
+    assert client.frames[0] == {"type": "subscribed", "id": "sub", "session_id": "s1", "seq": seq}
+    chain = [(frame["prev_seq"], frame["seq"]) for frame in client.frames[1:3]]
+    assert chain == [(seq - 2, seq - 1), (seq - 1, seq)]
+    assert client.frames[3]["cursor"] == f"{seq}.{dispatch_seq(world)}-1"
+
+
+def test_a_subscription_to_a_turn_has_a_chain_of_its_own() -> None:
+    world = two_turns()
+    delta(world, 1, "a")
+
+    first, second = subscribed(world, turn="t1"), subscribed(world, turn="t2")
+
+    for client, turn_id in ((first, "t1"), (second, "t2")):
+        events = [frame for frame in client.frames if frame["type"] == "event"]
+        assert {frame["event"]["turn_id"] for frame in events} == {turn_id}
+        seqs = [frame["seq"] for frame in events]
+        assert [frame["prev_seq"] for frame in events] == [0, *seqs[:-1]]
+    assert "delta" not in first.types()
+    assert "delta" in second.types()
+    assert "more" not in [*first.types(), *second.types()]
+
+
+def test_a_replay_that_is_too_long_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = two_turns()
+    monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)
+
+    client = subscribed(world)
+
+    assert client.types() == ["subscribed", "event", "event", "event", "more"]
+    assert client.frames[-1]["cursor"] == "3.0-0"
+
+
+@pytest.mark.parametrize("gone_after", [1, 3])
+def test_a_connection_that_goes_is_told_no_more(gone_after: int) -> None:
+    assert len(subscribed(two_turns(), gone_after=gone_after).frames) == gone_after
+
+
+class Deleted(InMemorySessionStore):
+    """Loses its session after so many looks."""
+
+    looks = 0
+
+    def head(self, key: SessionKey) -> Head | None:
+        self.looks -= 1
+        return super().head(key) if self.looks >= 0 else None
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_a_session_that_is_not_there_cannot_be_subscribed_to(looks: int) -> None:
+    store = Deleted()
+    store.looks = 1_000
+    world = two_turns(store)
+    store.looks = looks
+
+    with pytest.raises(UnknownSession):
+        subscribed(world)
+
+
+def test_subscriptions_end_one_by_one_or_with_their_connection() -> None:
+    world = two_turns()
+    subscribed(world)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+    subscribe(TENANT, "c1", "sub2", "s1", FIRST, None, lambda _frame: True)
+
+    subscribe.end(TENANT, "c1", "unknown")
+    both = world.store.watch(KEY).watchers
+    subscribe.end(TENANT, "c1", "sub")
+    one = world.store.watch(KEY).watchers
+    subscribe.disconnect("c1")
+    subscribe.disconnect("c1")
+
+    assert [len(both), one] == [2, (Watcher("c1", "sub2"),)]
+    assert world.store.watch(KEY).watchers == ()
+    assert world.directory.connection("c1") is None
+
+
+def test_a_connection_that_was_never_recorded_ends_nothing() -> None:
+    world = two_turns()
+
+    Subscribe(world.store, world.directory, events_of(world)).end(TENANT, "c9", "sub")
+
+    assert world.store.watch(KEY).watchers == ()
