@@ -27,8 +27,7 @@ def follow(
     with connect(access.ws_url, additional_headers=access.headers, max_size=None) as socket:
         frame = {"action": "subscribe", "id": "demo", "session_id": session_id, "turn_id": turn_id}
         socket.send(json.dumps(frame))
-        seen = 0
-        delta = (0, 0)
+        order = _Order()
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -37,19 +36,60 @@ def follow(
                 got: dict[str, Any] = json.loads(socket.recv(timeout=left))
             except TimeoutError:
                 continue
-            match got["type"]:
-                case "event" | "event_ref":
-                    if got["seq"] <= seen:
-                        continue
-                    seen = got["seq"]
-                case "delta":
-                    place = _delta_place(got["cursor"])
-                    if place <= delta:
-                        continue
-                    delta = place
-            yield got
-            if got["type"] == "event" and got["event"]["payload"]["type"] == "turn.completed":
+            for frame in order.put(got):
+                yield frame
+                if _ends_turn(frame):
+                    return
+
+
+class _Order:
+    """Drops what comes again, and holds back an event that overtook the ones before it.
+
+    What is pushed may overtake the replay that a subscription begins with.
+    """
+
+    def __init__(self) -> None:
+        self._seen: int | None = None
+        self._delta = (0, 0)
+        self._early: dict[int, dict[str, Any]] = {}
+
+    def put(self, frame: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield what can be shown now that `frame` is here."""
+        match frame["type"]:
+            case "event" | "event_ref":
+                self._early[frame["seq"]] = frame
+                yield from self._events()
+            case "delta":
+                place = _delta_place(frame["cursor"])
+                if place > self._delta:
+                    self._delta = place
+                    yield frame
+            case _:
+                yield frame
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        for seq in sorted(self._early):
+            frame = self._early[seq]
+            if self._seen is None and not _begins_turn(frame):
                 return
+            if self._seen is not None and frame["prev_seq"] > self._seen:
+                return
+            del self._early[seq]
+            if self._seen is None or seq > self._seen:
+                self._seen = seq
+                yield frame
+
+
+def _begins_turn(frame: dict[str, Any]) -> bool:
+    return _type_of(frame) == "turn.started"
+
+
+def _ends_turn(frame: dict[str, Any]) -> bool:
+    return _type_of(frame) == "turn.completed"
+
+
+def _type_of(frame: dict[str, Any]) -> str:
+    return str(frame["event"]["payload"]["type"]) if frame["type"] == "event" else ""
 
 
 def _delta_place(cursor: str) -> tuple[int, int]:
