@@ -43,15 +43,16 @@ def follow(
 
 
 class _Order:
-    """Drops what comes again, and holds back an event that overtook the ones before it.
+    """Drops what comes again, and holds back a frame that overtook the ones before it.
 
     What is pushed may overtake the replay that a subscription begins with.
     """
 
     def __init__(self) -> None:
         self._seen: int | None = None
-        self._delta = (0, 0)
         self._early: dict[int, dict[str, Any]] = {}
+        self._delta = (0, 0)
+        self._early_deltas: dict[tuple[int, int], dict[str, Any]] = {}
 
     def put(self, frame: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield what can be shown now that `frame` is here."""
@@ -60,12 +61,22 @@ class _Order:
                 self._early[frame["seq"]] = frame
                 yield from self._events()
             case "delta":
-                place = _delta_place(frame["cursor"])
-                if place > self._delta:
-                    self._delta = place
-                    yield frame
+                self._early_deltas[_delta_place(frame["cursor"])] = frame
+                yield from self._deltas()
             case _:
                 yield frame
+
+    def _deltas(self) -> Iterator[dict[str, Any]]:
+        for place in sorted(self._early_deltas):
+            frame = self._early_deltas[place]
+            dispatch, _ = place
+            if place > self._delta:
+                reached = self._delta[1] if dispatch == self._delta[0] else 0
+                if frame["prev_n"] > reached:
+                    return
+                self._delta = place
+                yield frame
+            del self._early_deltas[place]
 
     def _events(self) -> Iterator[dict[str, Any]]:
         for seq in sorted(self._early):

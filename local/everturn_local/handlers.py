@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,14 +28,25 @@ Handler = Callable[[Any, LambdaContext], Any]
 ENGINE_PACKAGE = "everturn"
 
 
-def forget_modules(directories: Iterable[Path]) -> None:
-    """Drop the engine's modules and those in `directories`: the next import is a cold start."""
+def forget_modules(directories: Iterable[Path]) -> dict[str, ModuleType]:
+    """Drop the engine's modules and those in `directories`: the next import is a cold start.
+
+    Returns what was dropped, by name, for `restore_modules`.
+    """
     folders = tuple(directories)
+    dropped: dict[str, ModuleType] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         is_engine = name == ENGINE_PACKAGE or name.startswith(f"{ENGINE_PACKAGE}.")
         if is_engine or (file and Path(file).parent in folders):
-            del sys.modules[name]
+            dropped[name] = sys.modules.pop(name)
+    return dropped
+
+
+def restore_modules(directories: Iterable[Path], dropped: Mapping[str, ModuleType]) -> None:
+    """Put back what `forget_modules` dropped: who imported it before goes on with its own."""
+    forget_modules(directories)
+    sys.modules.update(dropped)
 
 
 def load_handler(name: str, code: CodeLocation) -> Handler:

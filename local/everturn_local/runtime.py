@@ -23,7 +23,7 @@ from everturn_local.function_process import ProcessSandbox, child_environment
 from everturn_local.functions import Functions, Sandbox
 from everturn_local.gateway_http import INTEGRATION_TIMEOUT_S, HttpGateway
 from everturn_local.gateway_websocket import WebSocketGateway
-from everturn_local.handlers import InProcessSandbox, forget_modules
+from everturn_local.handlers import InProcessSandbox, forget_modules, restore_modules
 from everturn_local.intrinsics import TemplateError
 from everturn_local.meter import Meter
 from everturn_local.patches.lambda_invoke import Invoked
@@ -162,6 +162,8 @@ class LocalRuntime:
         os.environ.update(self._function_environment(topology, created))
         self.meter.start()
         stack.callback(self.meter.stop)
+        folders = [spec.code.directory for spec in topology.functions]
+        stack.callback(restore_modules, folders, forget_modules(folders))
         self._functions = self._make_functions(topology, created)
         stack.callback(self._functions.close, patience_s=STOP_PATIENCE_S)
         self._serve(stack, topology, bound)
@@ -194,7 +196,6 @@ class LocalRuntime:
         unknown = self.process_functions - {spec.name for spec in topology.functions}
         if unknown:
             raise TemplateError(f"the template has no function {', '.join(sorted(unknown))}")
-        forget_modules(spec.code.directory for spec in topology.functions)
         sandboxes = {spec.name: self._sandbox(spec, created) for spec in topology.functions}
         for sandbox in sandboxes.values():
             sandbox.warm()

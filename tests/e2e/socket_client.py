@@ -101,6 +101,9 @@ class Follower:
     early: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Event frames by the event that they follow, which has not come yet."""
 
+    early_deltas: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    """Delta frames by their place; pieces before them have not come yet."""
+
     def take(self, frame: dict[str, Any]) -> None:
         """Take one frame in."""
         match frame["type"]:
@@ -168,12 +171,25 @@ class Follower:
     def _delta(self, frame: dict[str, Any]) -> None:
         dispatch, _, n = frame["cursor"].partition(".")[2].partition("-")
         place = (int(dispatch), int(n))
+        reached = self.place[1] if place[0] == self.place[0] else 0
         if place <= self.place:
             self.repeats += 1
+            return
+        if frame["prev_n"] > reached:
+            self.early_deltas[place] = frame
             return
         self.place = place
         self.deltas.append(frame["delta"])
         self._move()
+        for waiting in sorted(self.early_deltas):
+            if self.early_deltas[waiting]["prev_n"] <= n_of(self.place, waiting):
+                self._delta(self.early_deltas.pop(waiting))
+                return
 
     def _move(self) -> None:
         self.cursor = f"{self.seq}.{self.place[0]}-{self.place[1]}"
+
+
+def n_of(place: tuple[int, int], other: tuple[int, int]) -> int:
+    """Return how far `place` is in the dispatch of `other`."""
+    return place[1] if place[0] == other[0] else 0

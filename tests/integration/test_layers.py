@@ -18,6 +18,14 @@ LOCKS = (LAYER_LOCK, DEV_LOCK, ROOT / "requirements/local.txt")
 LAMBDA_HAS = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3")
 """boto3 and what it needs. Source: Lambda Developer Guide, "Runtime-included SDK versions"."""
 
+NAMES = {
+    "EVERTURN_TABLE": "table",
+    "EVERTURN_BUCKET": "bucket",
+    "EVERTURN_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/123456789012/queue.fifo",
+    "EVERTURN_WEBSOCKET_ENDPOINT": "https://abc.execute-api.us-east-1.amazonaws.com/live",
+}
+"""Where things are; without them a function does not start."""
+
 FUNCTIONS = sorted(path.parent.name for path in ROOT.glob("functions/*/app.py"))
 
 
@@ -41,7 +49,7 @@ def lambda_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_starts_with_nothing_but_its_layers(lambda_path: str, function: str) -> None:
-    environment = {"PYTHONPATH": lambda_path, "AWS_DEFAULT_REGION": "us-east-1"}
+    environment = {"PYTHONPATH": lambda_path, "AWS_DEFAULT_REGION": "us-east-1"} | NAMES
     command = [sys.executable, "-S", "-c", "import app; print(callable(app.lambda_handler))"]
 
     started = subprocess.run(  # noqa: S603 - our own interpreter on our own code

@@ -1,4 +1,4 @@
-"""Storage-and-commits, "Streams": a subscription is written first, then what was missed is read."""
+"""Storage-and-commits, "Streams": a subscription begins without a gap and without a repeat."""
 
 from __future__ import annotations
 
@@ -42,25 +42,33 @@ def subscribed(
     return client
 
 
-def test_a_subscription_is_recorded_before_anything_is_read() -> None:
-    watched: list[int] = []
+def test_what_is_committed_while_a_subscription_begins_is_not_missed() -> None:
+    class Racing(InMemorySessionStore):
+        """Finishes the turn when the replay is over and nobody watches yet."""
 
-    class Noting(InMemorySessionStore):
-        """Notes how many readers there are whenever the log is read."""
+        def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
+            world.advance()
+            super().add_watcher(key, watcher)
 
-        def page(self, key: SessionKey, after_seq: int, limit: int) -> Any:
-            watched.append(len(self.watch(key).watchers))
-            return super().page(key, after_seq, limit)
+    world = two_turns(Racing())
 
-    world = two_turns(Noting())
+    client = subscribed(world)
 
-    subscribed(world)
-
-    assert watched
-    assert set(watched) == {1}
+    seqs = [frame["seq"] for frame in client.frames if frame["type"] == "event"]
+    assert seqs == list(range(1, world.head().session.seq + 1))
+    assert world.lanes.seqs("c1") == []
     connection = world.directory.connection("c1")
     assert connection is not None
     assert connection["sessions"] == [["s1", "sub"]]
+
+
+def test_who_has_more_to_read_does_not_watch_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = two_turns()
+    monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)
+
+    subscribed(world)
+
+    assert world.store.watch(KEY).watchers == ()
 
 
 def test_a_subscription_replays_events_in_a_chain_then_the_pieces_in_flight() -> None:
@@ -83,11 +91,17 @@ def test_a_subscription_to_a_turn_has_a_chain_of_its_own() -> None:
 
     first, second = subscribed(world, turn="t1"), subscribed(world, turn="t2")
 
+    began = {
+        event.turn_id: seq
+        for commit in world.store.log(KEY, 1)
+        for seq, event in commit.numbered()
+        if event.type == "turn.started"
+    }
     for client, turn_id in ((first, "t1"), (second, "t2")):
         events = [frame for frame in client.frames if frame["type"] == "event"]
         assert {frame["event"]["turn_id"] for frame in events} == {turn_id}
         seqs = [frame["seq"] for frame in events]
-        assert [frame["prev_seq"] for frame in events] == [0, *seqs[:-1]]
+        assert [frame["prev_seq"] for frame in events] == [began[turn_id] - 1, *seqs[:-1]]
     assert "delta" not in first.types()
     assert "delta" in second.types()
     assert "more" not in [*first.types(), *second.types()]

@@ -52,6 +52,7 @@ OUT_FRAMES: list[dict[str, Any]] = [
         "type": "delta",
         "session_id": "s1",
         "cursor": "5.2-1",
+        "prev_n": 0,
         "delta": {
             "text": "hel",
             "type": "llm.token.delta",

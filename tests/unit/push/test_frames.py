@@ -73,6 +73,7 @@ def test_a_delta_frame_says_whose_piece_it_is() -> None:
             "id": "sub-1",
             "session_id": "s1",
             "cursor": "7.6-1",
+            "prev_n": 0,
             "delta": {
                 "type": "llm.token.delta",
                 "session_id": "s1",
@@ -100,7 +101,8 @@ def test_pieces_of_one_answer_are_joined_at_the_place_of_the_later() -> None:
 
     both = joined(DELTA, later)
 
-    assert both == replace(later, delta=StreamDelta(text="hello", tool_calls=(chunk,)))
+    whole = StreamDelta(text="hello", tool_calls=(chunk,))
+    assert both == replace(later, delta=whole, prev_n=0)
 
 
 def test_pieces_of_different_answers_or_readers_stay_apart() -> None:

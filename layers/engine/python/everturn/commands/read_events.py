@@ -87,7 +87,7 @@ class ReadEvents:
         With `requests` each `llm.call.requested` has its `request`, rebuilt from the log.
         Raises `UnknownSession`, `UnknownTurn`.
         """
-        key, head, turn = self._found(tenant, session_id, turn_id)
+        key, head, turn = self.locate(tenant, session_id, turn_id)
         if turn is not None:
             after_seq = max(after_seq, turn.first_seq - 1)
         events = self._events(key, head, after_seq, limit, turn)
@@ -111,7 +111,7 @@ class ReadEvents:
         until_ms = self._clock.now_ms() + round(self._wait_s * 1000)
         told = False
         while True:
-            key, head, turn = self._found(tenant, session_id, turn_id)
+            key, head, turn = self.locate(tenant, session_id, turn_id)
             if turn is not None and cursor.seq < turn.first_seq - 1:
                 cursor = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
             frames = self.frames(key, head, cursor, turn)
@@ -147,9 +147,13 @@ class ReadEvents:
             frames.append(Frame(at.text(), "llm.token.delta", payload))
         return frames
 
-    def _found(
+    def locate(
         self, tenant: str, session_id: str, turn_id: str | None
     ) -> tuple[SessionKey, Head, TurnRecord | None]:
+        """Return the session, and the turn that is asked for, an alias followed.
+
+        Raises `UnknownSession`, `UnknownTurn`.
+        """
         key = SessionKey(tenant, session_id)
         head, record = (
             (self._store.head(key), None)
@@ -162,7 +166,7 @@ class ReadEvents:
             return key, head, None
         open_turn = head.session.turn
         if record is not None and record.alias_of:
-            return self._found(tenant, session_id, record.alias_of)
+            return self.locate(tenant, session_id, record.alias_of)
         if record is None and open_turn is not None and open_turn.id == turn_id:
             record = TurnRecord(turn_id, open_turn.number, open_turn.first_seq)
         if record is None:

@@ -35,7 +35,7 @@ class ReadSession:
         head = self._store.head(key)
         if head is None:
             raise UnknownSession(f"There is no session {session_id}.")
-        nodes = self._nodes(key, head, before)
+        nodes, has_older = self._nodes(key, head, before)
         session = head.session
         messages = [dict(node.message) for node in nodes]
         answer: dict[str, Any] = {
@@ -51,13 +51,15 @@ class ReadSession:
             answer["turn_id"] = session.turn.id
         elif session.last_outcome:
             answer["last_outcome"] = session.last_outcome
-        if len(nodes) == NEWEST_NODES:
+        if nodes and has_older:
             answer["before_seq"] = nodes[0].seq
         if tree:
             answer["message_tree"] = _tree(nodes, head)
         return answer
 
-    def _nodes(self, key: SessionKey, head: Head, before: int | None) -> tuple[PathMessage, ...]:
+    def _nodes(
+        self, key: SessionKey, head: Head, before: int | None
+    ) -> tuple[tuple[PathMessage, ...], bool]:
         upto = head.session.seq if before is None else before - 1
         return self._reader.newest(key, upto, NEWEST_NODES)
 

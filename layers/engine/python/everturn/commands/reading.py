@@ -13,6 +13,9 @@ from everturn.session.events.messages import AgentUpdated, MessageNew
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts, PathMessage, Pinned, Route
 
+BYTES_PER_READ: Final = 2 * 1024 * 1024
+"""Messages of one answer: with room for JSON inside JSON in a Lambda answer of 6 MB."""
+
 EVENTS_PER_READ: Final = 2_000
 """Events that one step of a backward read spans; some hundred messages."""
 
@@ -64,16 +67,22 @@ class SessionReader:
         agent = pin(record)
         return Facts(agent, self.route(agent.config))
 
-    def newest(self, key: SessionKey, upto_seq: int, count: int) -> tuple[PathMessage, ...]:
-        """Return the newest `count` messages up to event `upto_seq`, oldest first."""
+    def newest(
+        self, key: SessionKey, upto_seq: int, count: int
+    ) -> tuple[tuple[PathMessage, ...], bool]:
+        """Return the newest `count` messages up to event `upto_seq`, and whether older ones may be.
+
+        Fewer where they are over `BYTES_PER_READ` together, but at least one; oldest first.
+        """
         found: tuple[PathMessage, ...] = ()
-        while upto_seq > 0 and len(found) < count:
+        while upto_seq > 0 and len(found) <= count and _size_bytes(found) <= BYTES_PER_READ:
             from_seq = max(1, upto_seq - EVENTS_PER_READ + 1)
             logged = self._store.materialise(key, self._store.log(key, from_seq, upto_seq))
             older = path_of(logged, from_seq)
             found = tuple(node for node in older if node.seq <= upto_seq) + found
             upto_seq = from_seq - 1
-        return found[-count:]
+        shown = _within(found[-count:], BYTES_PER_READ)
+        return shown, len(shown) < len(found) or upto_seq > 0
 
     def tool_calls(self, key: SessionKey, head: Head) -> dict[str, ToolCallRequested]:
         """Return what asked for each open tool call, its arguments in their place."""
@@ -114,6 +123,20 @@ def pin(record: AgentRecord) -> Pinned:
     hidden = {"worker", "decides", "worker_secret"}
     config = {name: value for name, value in record.definition.items() if name not in hidden}
     return Pinned(config, record.sha256, bool(record.definition.get("worker")))
+
+
+def _size_bytes(path: tuple[PathMessage, ...]) -> int:
+    return sum(node.size_bytes for node in path)
+
+
+def _within(path: tuple[PathMessage, ...], limit_bytes: int) -> tuple[PathMessage, ...]:
+    """Return the end of `path` that fits; its last message in any case."""
+    size_bytes = 0
+    for at in range(len(path) - 1, -1, -1):
+        size_bytes += path[at].size_bytes
+        if size_bytes > limit_bytes:
+            return path[min(at + 1, len(path) - 1) :]
+    return path
 
 
 def path_of(logged: tuple[Logged, ...], from_seq: int) -> tuple[PathMessage, ...]:

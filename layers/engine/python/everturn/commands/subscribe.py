@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from everturn.commands.read_events import ReadEvents
-from everturn.errors import UnknownSession
+from everturn.commands.read_events import Frame, ReadEvents
 from everturn.ports import Directory, SessionKey, SessionStore, Watcher
-from everturn.push.envelopes import Cursor
+from everturn.push.envelopes import Cursor, read_cursor
 
 Send = Callable[[dict[str, Any]], bool]
 """Sends one frame to the connection; `False` once it is gone."""
@@ -34,40 +33,27 @@ class Subscribe:
         turn_id: str | None,
         send: Send,
     ) -> None:
-        """Record the subscription first, read then: whatever is committed from now on is pushed.
+        """Replay what was missed, watch, then replay what came meanwhile: nothing falls between.
 
-        Raises `UnknownSession`.
+        Who has more to catch up with than one answer holds is told so, and does not watch yet.
+        Raises `UnknownSession`, `UnknownTurn`.
         """
-        key = SessionKey(tenant, session_id)
-        if self._store.head(key) is None:
-            raise UnknownSession(f"There is no session {session_id}.")
-        self._directory.note_subscription(connection_id, session_id, subscription)
-        self._store.add_watcher(key, Watcher(connection_id, subscription, turn_id or ""))
-        head = self._store.head(key)
-        if head is None:
-            raise UnknownSession(f"There is no session {session_id}.")
+        key, head, turn = self._events.locate(tenant, session_id, turn_id)
+        if turn is not None and after.seq < turn.first_seq - 1:
+            after = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
         about = {"id": subscription, "session_id": session_id}
+        replay = _Replay(about, send, after, turn_id)
         if not send({"type": "subscribed", **about, "seq": head.session.seq}):
             return
-        prev_seq = read_seq = after.seq
-        last = after.text()
-        for frame in self._events.frames(key, head, after):
-            place = {**about, "cursor": frame.cursor}
-            last = frame.cursor
-            is_delta = frame.event == "llm.token.delta"
-            read_seq = read_seq if is_delta else frame.data["seq"]
-            if turn_id is not None and frame.data.get("turn_id") != turn_id:
-                continue
-            if is_delta:
-                sent = send({"type": "delta", **place, "delta": frame.data})
-            else:
-                body = {"type": "event", **place, "seq": read_seq, "prev_seq": prev_seq}
-                sent = send({**body, "event": frame.data})
-                prev_seq = read_seq
-            if not sent:
-                return
-        if read_seq < head.session.seq:
-            send({"type": "more", **about, "cursor": last})
+        if not replay.send_all(self._events.frames(key, head, after)):
+            return
+        if replay.cursor.seq < head.session.seq:
+            send({"type": "more", **about, "cursor": replay.cursor.text()})
+            return
+        self._directory.note_subscription(connection_id, session_id, subscription)
+        self._store.add_watcher(key, Watcher(connection_id, subscription, turn_id or ""))
+        _, head, _ = self._events.locate(tenant, session_id, None)
+        replay.send_all(self._events.frames(key, head, replay.cursor))
 
     def end(self, tenant: str, connection_id: str, subscription: str) -> None:
         """End one subscription of a connection; an unknown one is no error."""
@@ -86,3 +72,34 @@ class Subscribe:
         for session_id, _ in connection.get("sessions", []):
             self._store.remove_watcher(SessionKey(connection["tenant"], session_id), connection_id)
         self._directory.delete_connection(connection_id)
+
+
+class _Replay:
+    """What one subscription has been sent so far."""
+
+    def __init__(
+        self, about: dict[str, Any], send: Send, after: Cursor, turn_id: str | None
+    ) -> None:
+        self.cursor = after
+        """The last event and the last piece that were read."""
+
+        self._about = about
+        self._send = send
+        self._turn_id = turn_id
+        self._sent_seq = after.seq
+
+    def send_all(self, frames: list[Frame]) -> bool:
+        """Send `frames` as far as they are wanted; returns `False` once the connection is gone."""
+        return all(self._one(frame) for frame in frames)
+
+    def _one(self, frame: Frame) -> bool:
+        self.cursor = read_cursor(frame.cursor)
+        if self._turn_id is not None and frame.data.get("turn_id") != self._turn_id:
+            return True
+        place = {**self._about, "cursor": frame.cursor}
+        if frame.event == "llm.token.delta":
+            prev_n = self.cursor.n - 1
+            return self._send({"type": "delta", **place, "prev_n": prev_n, "delta": frame.data})
+        prev_seq, self._sent_seq = self._sent_seq, self.cursor.seq
+        seqs = {"seq": self.cursor.seq, "prev_seq": prev_seq}
+        return self._send({"type": "event", **place, **seqs, "event": frame.data})

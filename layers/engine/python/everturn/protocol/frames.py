@@ -110,6 +110,9 @@ class DeltaFrame(WireModel):
     id: Maybe[str] = None
     session_id: SessionId
     cursor: str
+    prev_n: int
+    """The piece before; a merged frame spans all from there to the cursor's `n`."""
+
     delta: TokenDelta
 
 

@@ -44,6 +44,9 @@ class DeltaPush:
     """Counts per call and attempt; a merged piece has that of its last part."""
 
     delta: StreamDelta
+    prev_n: int | None = None
+    """The piece before the first part; `seq - 1` unless this one was merged."""
+
     repeated: bool = False
     """Its reader may have it already: merged with another one, it could not be dropped alone."""
 
@@ -100,6 +103,7 @@ def delta_frame(push: DeltaPush) -> bytes:
             "id": push.subscription,
             "session_id": push.session_id,
             "cursor": push.cursor,
+            "prev_n": before(push),
             "delta": token_delta,
         }
     )
@@ -110,7 +114,14 @@ def joined(first: DeltaPush, after: DeltaPush) -> DeltaPush | None:
     if not first.joins(after):
         return None
     pieces = merged([first.delta, after.delta])
-    return replace(after, delta=pieces[0]) if len(pieces) == 1 else None
+    if len(pieces) != 1:
+        return None
+    return replace(after, delta=pieces[0], prev_n=before(first))
+
+
+def before(push: DeltaPush) -> int:
+    """Return the number of the piece that a reader must have before this one."""
+    return push.seq - 1 if push.prev_n is None else push.prev_n
 
 
 def _to_bytes(frame: Mapping[str, Any]) -> bytes:

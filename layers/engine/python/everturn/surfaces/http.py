@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -47,6 +48,8 @@ ROUTES: Final = (
 )
 """Paths, and the methods that they take; what comes here asked for another one."""
 
+PACKED_FROM_BYTES: Final = 512 * 1024
+
 Result = tuple[int, dict[str, Any]]
 
 
@@ -72,7 +75,7 @@ class HttpApi:
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Answer one API Gateway event (payload 2.0)."""
         answer: dict[str, Any] = self._app.resolve(event, context)
-        return answer
+        return packed(answer, event)
 
     def _add_routes(self) -> None:
         app = self._app
@@ -136,7 +139,7 @@ class HttpApi:
     def _no_route(self, _error: NotFoundError) -> Response[str]:
         event = self._app.current_event
         allowed = [methods for path, methods in ROUTES if path.fullmatch(event.path)]
-        if allowed:
+        if allowed and event.http_method not in allowed[0]:
             refused = MethodNotAllowed(f"This path takes {allowed[0]}.", allow=allowed[0])
             return failed(refused)
         return failed(UnknownRoute("There is no such route."))
@@ -182,6 +185,26 @@ def accepted(submitted: Submitted) -> dict[str, Any]:
     if submitted.duplicate:
         body |= {"duplicate": True, "turn_status": submitted.turn_status}
     return body
+
+
+def packed(response: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """Return a large answer compressed, where the caller takes that.
+
+    A Lambda answer holds 6 MB of JSON, in which a JSON body is escaped once more.
+    """
+    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    body = (response.get("body") or "").encode()
+    if len(body) < PACKED_FROM_BYTES or "gzip" not in headers.get("accept-encoding", ""):
+        return response
+    about = {**(response.get("headers") or {}), "content-encoding": "gzip"}
+    for name, values in (response.get("multiValueHeaders") or {}).items():
+        about.setdefault(name, ", ".join(values))
+    return {
+        **response,
+        "headers": about,
+        "body": base64.b64encode(gzip.compress(body, compresslevel=5)).decode(),
+        "isBase64Encoded": True,
+    }
 
 
 def answer(status: int, body: dict[str, Any]) -> Response[str]:

@@ -10,7 +10,7 @@ from everturn.protocol.ids import is_id
 from everturn.push.envelopes import Cursor, read_cursor
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.http import answer as json_answer
-from everturn.surfaces.http import failed, read_int
+from everturn.surfaces.http import failed, packed, read_int
 
 EVENT_STREAM: Final = "text/event-stream"
 END_OF_STREAM: Final = 204
@@ -27,7 +27,7 @@ class EventsApi:
     def __call__(self, event: dict[str, Any]) -> dict[str, Any]:
         """Answer one API Gateway event (payload 2.0)."""
         try:
-            return self._answer(event)
+            return packed(self._answer(event), event)
         except Exception as error:  # noqa: BLE001  # the one place where the table is applied
             return to_gateway(failed(error))
 
