@@ -119,9 +119,17 @@ class Client:
         return answer
 
     def messages(self, session_id: str) -> list[dict[str, Any]]:
-        """Return a session's newest messages."""
-        found: list[dict[str, Any]] = self.session(session_id)["messages"]
-        return found
+        """Return all of a session's messages, page by page from the newest back."""
+        found: list[dict[str, Any]] = []
+        query: dict[str, Any] = {}
+        while True:
+            response = self.http.get(f"/v1/sessions/{session_id}", params=query)
+            assert response.status_code == httpx.codes.OK, response.text
+            page = response.json()
+            found = [*page["messages"], *found]
+            if "before_seq" not in page:
+                return found
+            query = {"before": page["before_seq"]}
 
     def page(self, session_id: str, **query: Any) -> httpx.Response:
         """Ask for one page of events."""
