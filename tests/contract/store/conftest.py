@@ -103,7 +103,7 @@ class Aws:
         return client  # type: ignore[no-any-return]  # counts, and is the client otherwise
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def _clients() -> Iterator[tuple[Any, Any]]:
     os.environ |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
     with mock_aws():
