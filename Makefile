@@ -127,7 +127,7 @@ build: venv ## Build the stack for AWS into .aws-sam, for this Python (PARAMETER
 
 .PHONY: deploy
 deploy: build ## Build, then deploy with sam for the same Python (PARAMETERS="Name=value …").
-	@$(SAM_ENV) $(BIN)/sam deploy --guided --parameter-overrides "$(RUNTIME)" $(PARAMETERS)
+	@SAM_CLI_TELEMETRY=0 $(BIN)/sam deploy --guided --parameter-overrides "$(RUNTIME)" $(PARAMETERS)
 
 .PHONY: clean
 clean: ## Remove the environment and everything built.
