@@ -50,6 +50,7 @@ _ENVIRONMENT: Final = {
     "POWERTOOLS_METRICS_NAMESPACE": "Everturn",
     "EVERTURN_TABLE": "bench",
     "EVERTURN_BUCKET": "bench",
+    "EVERTURN_S3_ENDPOINT": "https://s3.us-east-1.amazonaws.com",
     "EVERTURN_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/123456789012/bench.fifo",
     "EVERTURN_STEP_MACHINE_ARN": "arn:aws:states:us-east-1:123456789012:stateMachine:bench",
     "EVERTURN_WEBSOCKET_ENDPOINT": "https://bench.execute-api.us-east-1.amazonaws.com/live",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from everturn.commands.recover import Settled
 from everturn.observability import Metric, logger, metrics
-from everturn.ports import SessionKey
 from everturn.protocol.wake import WAKE
 from everturn.wiring import recover
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @logger.inject_lambda_context(clear_state=True)
 @metrics.log_metrics
 def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Give up the wake-ups of a queue event; sweep on any other."""
+    """Settle the dead letters of a queue event; sweep on any other."""
     if "Records" not in event:
         woken = RECOVER.sweep()
         metrics.add_metric(Metric.WOKEN_BY_SWEEP, "Count", woken)
@@ -28,19 +28,19 @@ def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, 
     failures = []
     for record in event["Records"]:
         try:
-            _give_up(record["body"])
+            _settle(record["body"])
         except Exception:  # noqa: BLE001  # the family table of errors.py, applied to a queue
-            logger.exception("a session could not be recovered")
-            metrics.add_metric(Metric.QUARANTINED, "Count", 1)
+            logger.exception("a dead letter stays")
             failures.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failures}
 
 
-def _give_up(body: str) -> None:
+def _settle(body: str) -> None:
     try:
         wake = WAKE.validate_json(body)
     except ValidationError:
         logger.error("a message that is no wake-up was dropped")
         return
     with logger.append_context_keys(session_id=wake.session, step=wake.step):
-        RECOVER.give_up(SessionKey(wake.tenant, wake.session), wake.version)
+        if RECOVER.settle(wake) is Settled.QUARANTINED:
+            metrics.add_metric(Metric.QUARANTINED, "Count", 1)

@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from rich.console import Console
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    help="Durable AI-agent sessions, on this machine. Nothing leaves it.",
+    help="Durable AI-agent sessions: the stack on this machine, and a hand for a deployed one.",
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +73,9 @@ def dev(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON line with the addresses once ready.")
     ] = False,
+    cloud: Annotated[
+        bool, typer.Option(help="With --json, say also where the local AWS and its resources are.")
+    ] = False,
     template: Template = ROOT / "template.yaml",
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C."""
@@ -99,6 +103,13 @@ def dev(
                 "api_key": access.api_key,
                 "workspace": access.workspace,
             }
+            if cloud:
+                about |= {
+                    "aws_endpoint_url": runtime.aws_endpoint_url,
+                    "table": runtime.physical["Table"],
+                    "queue_url": runtime.physical["Queue"],
+                    "dead_letters_url": runtime.physical["DeadLetterQueue"],
+                }
             print(json.dumps(about), flush=True)
         else:
             console.print(f"HTTP       {access.http_url}", highlight=False)
@@ -110,6 +121,49 @@ def dev(
         while not stopped.wait(LOOK_FOR_SIGNALS_S):
             pass
         console.print("stopping")
+
+
+@app.command()
+def redrive(
+    table: Annotated[str, typer.Option(help="Name of the stack's table.")],
+    queue_url: Annotated[str, typer.Option(help="URL of the stack's queue.")],
+    dead_letters: Annotated[
+        str, typer.Option(help="URL of the dead-letter queue; its messages are moved back.")
+    ] = "",
+    session: Annotated[
+        list[str] | None, typer.Option(help="TENANT/SESSION to lift and wake; may be repeated.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Lift all quarantines; reads the whole table.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
+) -> None:
+    """Lift quarantines and move dead letters back, with the credentials of the environment."""
+    from everturn.errors import EverturnError  # noqa: PLC0415  # `--help` should not wait for boto3
+    from everturn_local.redriving import redrive as redriven  # noqa: PLC0415
+    from everturn_local.redriving import session_named  # noqa: PLC0415
+
+    if not (session or everything or dead_letters):
+        raise typer.BadParameter("name a --session, --dead-letters, or --all")
+    try:
+        keys = [session_named(one) for one in session or ()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    counted: Counter[str] = Counter()
+    try:
+        for line in redriven(
+            table, queue_url, dead_letters, keys, all_quarantined=everything, dry_run=dry_run
+        ):
+            counted[line.done] += 1
+            name = f"{line.session.tenant}/{line.session.session}" if line.session else "-"
+            typer.echo(f"{line.done:<10} {name}  {line.detail}".rstrip())
+    except EverturnError as error:
+        typer.echo(f"failed: {error.message}", err=True)
+        raise typer.Exit(1) from None
+    done = ", ".join(f"{count} {what}" for what, count in sorted(counted.items()))
+    typer.echo(f"{'dry run, nothing done: ' if dry_run else ''}{done or 'nothing to do'}")
+    if counted["failed"]:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -157,7 +157,9 @@ class LocalRuntime:
         self.http_url = f"http://{HOST}:{bound.getsockname()[1]}"
         stage = topology.websocket.stage if topology.websocket else "local"
         self.ws_url = f"{self.http_url.replace('http', 'ws', 1)}/{stage}"
-        created = create_stack(template, self.clients, Endpoints(self.http_url, stage))
+        created = create_stack(
+            template, self.clients, Endpoints(self.http_url, stage, self.aws_endpoint_url)
+        )
         self.physical = created.physical
         os.environ.update(self._function_environment(topology, created))
         self.meter.start()

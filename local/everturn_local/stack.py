@@ -42,6 +42,8 @@ class Endpoints:
 
     http_url: str
     websocket_stage: str
+    aws_url: str = ""
+    """Where moto answers by HTTP; empty where it answers in this process alone."""
 
     @property
     def websocket_http_url(self) -> str:
@@ -185,7 +187,8 @@ def _with_local_hosts(text: str, template: Template, endpoints: Endpoints) -> st
         host = api_host(name, template.region)
         text = text.replace(f"https://{host}", endpoints.http_url)
         text = text.replace(f"wss://{host}", endpoints.http_url.replace("http://", "ws://"))
-    return text
+    s3 = f"https://s3.{template.region}.amazonaws.com"
+    return text.replace(s3, endpoints.aws_url or s3)
 
 
 def _set_ttl(template: Template, clients: Clients, physical: Mapping[str, str]) -> None:

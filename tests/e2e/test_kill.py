@@ -139,7 +139,7 @@ def test_a_driver_killed_again_and_again_still_gets_to_the_end(
     client: Client, runtime: LocalRuntime
 ) -> None:
     client.put_agent(retry={**PATIENT, "max_retries": 10})
-    turn = client.start("[[say:a]][[sleep:700]][[say:b]]")
+    turn = client.start("[[say:a]][[sleep:2500]][[say:b]]")
 
     for attempt in (1, 2):
         until(partial(has_dispatched, client, turn, attempt))
@@ -153,4 +153,4 @@ def test_a_driver_killed_again_and_again_still_gets_to_the_end(
 
 def has_dispatched(client: Client, turn: Turn, attempts: int) -> bool:
     """Return whether the model was asked so many times."""
-    return payload_types(client, turn).count("llm.call.dispatched") == attempts
+    return payload_types(client, turn).count("llm.call.dispatched") >= attempts

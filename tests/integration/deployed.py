@@ -142,6 +142,16 @@ class Deployed:
         self.directory.put_connection(CONNECTION, TENANT, 4_000_000_000)
         self.store.add_watcher(SessionKey(TENANT, SESSION), Watcher(CONNECTION, "live"))
 
+    def spoil(self, sk: str, name: str, value: dict[str, Any]) -> None:
+        """Overwrite an attribute of one of the session's items."""
+        self.clients.dynamodb.update_item(
+            TableName=self.table,
+            Key={"pk": {"S": f"SESSION#{TENANT}#{SESSION}"}, "sk": {"S": sk}},
+            UpdateExpression="SET #name = :value",
+            ExpressionAttributeNames={"#name": name},
+            ExpressionAttributeValues={":value": value},
+        )
+
     def submit(self, text: str, *, ago_s: int = 0) -> None:
         """Record an input as of some time ago, and wake nobody."""
         from everturn.commands.attempts import Attempts  # noqa: PLC0415

@@ -287,19 +287,34 @@ def test_recovery_fails_the_turn_of_a_dead_letter(stack: Deployed) -> None:
 def test_recovery_keeps_a_dead_letter_that_it_cannot_settle(stack: Deployed) -> None:
     stack.submit("Hello")
     stack.directory.delete_agent(TENANT, "helper")
-    stack.clients.dynamodb.update_item(
-        TableName=stack.table,
-        Key={"pk": {"S": f"SESSION#{TENANT}#{SESSION}"}, "sk": {"S": "HEAD"}},
-        UpdateExpression="SET #format = :newer",
-        ExpressionAttributeNames={"#format": "format"},
-        ExpressionAttributeValues={":newer": {"N": "99"}},
-    )
+    stack.spoil("HEAD", "format", {"N": "99"})
     event = sample("recovery_dead_letter")
 
     answer = invoke(stack, "recovery", event)
 
     failed = [{"itemIdentifier": event["Records"][0]["messageId"]}]
     assert answer == {"batchItemFailures": failed}
+
+
+def test_recovery_puts_aside_what_nobody_can_read_and_the_driver_lets_it_be(
+    stack: Deployed,
+) -> None:
+    stack.submit("Hello")
+    stack.spoil("LOG#000000000014", "events", {"S": "["})
+    dead = sample("recovery_dead_letter")
+
+    answers = [invoke(stack, "recovery", dead), invoke(stack, "recovery", dead)]
+    driven = invoke(stack, "driver", queued(sample("driver_llm"), stack))
+    posted = invoke(stack, "http_api", _posting("t2"))
+
+    assert [*answers, driven] == [{"batchItemFailures": []}] * 3
+    assert stack.store.head(KEY).quarantined.reason == "unreadable"
+    assert (posted["statusCode"], json.loads(posted["body"])["reason"]) == (409, "unreadable")
+
+
+def _posting(turn: str) -> dict[str, Any]:
+    event = sample("http_api")
+    return {**event, "body": event["body"].replace(TURN, turn)}
 
 
 def test_recovery_wakes_what_nobody_looked_after(stack: Deployed) -> None:

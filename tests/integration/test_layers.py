@@ -21,6 +21,7 @@ LAMBDA_HAS = ("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", 
 NAMES = {
     "EVERTURN_TABLE": "table",
     "EVERTURN_BUCKET": "bucket",
+    "EVERTURN_S3_ENDPOINT": "https://s3.us-east-1.amazonaws.com",
     "EVERTURN_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/123456789012/queue.fifo",
     "EVERTURN_WEBSOCKET_ENDPOINT": "https://abc.execute-api.us-east-1.amazonaws.com/live",
 }

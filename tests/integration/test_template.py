@@ -20,7 +20,7 @@ FRONT_DOOR = frozenset(
     {"TABLE", "BUCKET", "QUEUE_URL", "DEMO_PROVIDER", "WORKER_NETWORKS", "RUNNABLE_SECONDS"}
 )
 VARIABLES = {
-    "http_api": FRONT_DOOR,
+    "http_api": FRONT_DOOR | {"S3_ENDPOINT"},
     "reader": frozenset({"TABLE", "BUCKET"}),
     "websocket": FRONT_DOOR | {"WEBSOCKET_ENDPOINT"},
     "authorizer": frozenset({"TABLE"}),

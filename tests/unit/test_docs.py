@@ -35,7 +35,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(
     r"^(?P<mark><!-- runs -->\n)?```bash\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
 )
-NEEDS_MORE = re.compile(r"\b(?:aws|sam|docker|podman)\b")
+NEEDS_MORE = re.compile(r"\b(?:aws|sam|docker|podman|make deploy)\b")
 """Commands that want an account or a container runtime."""
 
 HOST = re.compile(r"(?:https?|wss?)://([^\s/:\"'`)]+)")

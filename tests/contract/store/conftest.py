@@ -82,7 +82,8 @@ class Aws:
         return DynamoSessionStore(self.table, client, blobs, self.time.pace())
 
     def directory(self) -> DynamoDirectory:
-        return DynamoDirectory(self.table, self._as_dynamodb(), S3Blobs(self._as_s3(), BUCKET))
+        blobs = S3Blobs(self._as_s3(), BUCKET)
+        return DynamoDirectory(self.table, self._as_dynamodb(), blobs, self.time.pace())
 
     def items(self) -> list[dict[str, Any]]:
         """Return all items of the table."""

@@ -49,6 +49,20 @@ def test_an_agent_of_two_megabytes_comes_back_whole(directory: Directory) -> Non
     assert directory.agent("acme", "helper") == large
 
 
+def test_a_subscription_can_be_taken_off_its_connection(directory: Directory) -> None:
+    directory.put_connection("c=1", "acme", 2_000_000_000)
+    directory.note_subscription("c=1", "s1", "a")
+    directory.note_subscription("c=1", "s2", "b")
+
+    directory.forget_subscription("c=1", "s1", "a")
+    directory.forget_subscription("c=1", "s9", "z")
+    directory.forget_subscription("c=2", "s1", "a")
+
+    found = directory.connection("c=1")
+    assert found == {"tenant": "acme", "sessions": [["s2", "b"]]}
+    assert directory.connection("c=2") is None
+
+
 def test_a_connection_remembers_its_subscriptions(directory: Directory) -> None:
     directory.put_connection("c=1", "acme", 2_000_000_000)
     for session, subscription in (("s2", "b"), ("s1", "a"), ("s2", "b")):

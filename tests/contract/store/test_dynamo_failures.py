@@ -151,7 +151,8 @@ def test_a_wrong_request_is_a_defect_at_once(aws: Aws, key: SessionKey, code: st
 
 
 def test_a_throttled_read_asks_for_a_wait(aws: Aws, key: SessionKey) -> None:
-    store, _ = failing(aws, get_item=[refuses("ProvisionedThroughputExceededException")])
+    throttled = refuses("ProvisionedThroughputExceededException")
+    store, _ = failing(aws, get_item=[throttled] * 1_000)
 
     with pytest.raises(StoreUnavailable) as caught:
         store.watch(key)
@@ -208,7 +209,7 @@ def test_a_claim_whose_answer_was_lost_is_found(aws: Aws, key: SessionKey) -> No
 @pytest.mark.parametrize("trouble", [never_arrives, refuses("ThrottlingException")])
 def test_a_claim_that_did_not_happen_says_so(aws: Aws, key: SessionKey, trouble: Any) -> None:
     head = aws.store().append(commit(key, None, [created(key.session)]))
-    store, _ = failing(aws, update_item=[trouble])
+    store, _ = failing(aws, update_item=[trouble] * 1_000)
 
     with pytest.raises(StoreUnavailable):
         store.claim(key, head, Owner(1, "r"))
@@ -363,7 +364,7 @@ def test_answers_in_pages_are_read_to_their_end(aws: Aws, key: SessionKey) -> No
 
 
 def test_a_failed_update_of_the_watch_item_is_told(aws: Aws, key: SessionKey) -> None:
-    store, _ = failing(aws, update_item=[refuses("ThrottlingException")])
+    store, _ = failing(aws, update_item=[refuses("ThrottlingException")] * 1_000)
 
     with pytest.raises(StoreUnavailable):
         store.reader_until(key, 5)

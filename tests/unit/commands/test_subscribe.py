@@ -62,6 +62,21 @@ def test_what_is_committed_while_a_subscription_begins_is_not_missed() -> None:
     assert connection["sessions"] == [["s1", "sub"]]
 
 
+def test_a_subscription_that_ends_while_it_begins_leaves_no_watcher() -> None:
+    world = two_turns()
+    world.directory.put_connection("c1", TENANT, 0)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+
+    def end_at_once(frame: dict[str, Any]) -> bool:
+        if frame["type"] == "subscribed":
+            subscribe.end(TENANT, "c1", "sub")
+        return True
+
+    subscribe(TENANT, "c1", "sub", "s1", FIRST, None, end_at_once)
+
+    assert world.store.watch(KEY).watchers == ()
+
+
 def test_who_has_more_to_read_does_not_watch_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     world = two_turns()
     monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)

@@ -121,6 +121,13 @@ def test_a_result_over_the_limit_is_an_error() -> None:
     assert tool_results(world) == [f"The result of look is over {MAX_RESULT_BYTES} bytes."]
 
 
+@pytest.mark.parametrize("under", [0, 1], ids=["at the limit", "one below"])
+def test_a_result_of_exactly_the_limit_is_a_result(under: int) -> None:
+    text = "x" * (MAX_RESULT_BYTES - under)
+
+    assert tool_results(ran("[[call:look {}]]", result(text))) == [text]
+
+
 def test_a_result_that_breaks_its_schema_is_an_error_and_one_that_fits_is_not() -> None:
     broken = ran("[[call:count {}]]", result({"n": "x"}), tools=[COUNTING])
     fitting = ran("[[call:count {}]]", result({"n": 1}), tools=[COUNTING])

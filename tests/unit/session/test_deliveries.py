@@ -269,6 +269,17 @@ def test_three_invalid_answers_in_a_row_are_enough() -> None:
     assert types(events)[-1] == "step.started"
 
 
+def test_an_answer_over_its_limit_says_so_in_the_calls_own_error() -> None:
+    """F18: deterministic, so it is final at once and typed."""
+    story = asked(made("a"))
+
+    events = story.lose("a", "too much", code="too_large", retryable=False, invalid=True)
+
+    errored = only(ToolCallErrored, events)[0]
+    assert (errored.retryable, errored.code) == (False, "provider_error")
+    assert errored.detail == {"reason": "too_large"}
+
+
 def test_deliveries_end_after_ten_attempts() -> None:
     """D-4, D-14: the call fails, the loop goes on."""
     story = asked(made("a"))

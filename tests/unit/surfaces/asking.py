@@ -10,8 +10,10 @@ from everturn.commands.agents import Agents
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.subscribe import Subscribe
+from everturn.commands.uploads import Uploads
 from everturn.ports import ApiKey
 from everturn.push.outcome import PushOutcome, Sent
+from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.callers import Callers, hash_of
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
@@ -41,11 +43,13 @@ class Surfaces:
             forget=lambda _tenant, _agent: None,
         )
         self.submit = submit or world.submitter()
+        self.uploads = InMemoryUploads()
         self._http = HttpApi(
             self.callers,
             self.submit,
             ReadSession(world.store, world.reader),
             agents,
+            Uploads(self.uploads, world.clock),
             lambda: {"ok": True},
         )
         self._events = EventsApi(self.callers, events)

@@ -87,6 +87,16 @@ def test_a_frame_that_is_refused_is_answered_with_its_id(frame: Any, code: str |
     assert answer.get("id") == ("f" if isinstance(frame, dict) and frame["id"] == "f" else None)
 
 
+@pytest.mark.parametrize("over", [-1, 0, 1], ids=["one below", "at the limit", "one above"])
+def test_a_frame_of_exactly_the_limit_is_read(over: int) -> None:
+    text = '{"action":"ping"}'.ljust(WEBSOCKET_INBOUND_FRAME_BYTES + over)
+
+    (answer,) = connected().say(text)
+
+    assert answer["type"] == ("error" if over > 0 else "pong")
+    assert answer.get("code") == ("too_large" if over > 0 else None)
+
+
 @pytest.mark.parametrize(
     "frame",
     [

@@ -274,6 +274,20 @@ def test_an_answer_over_the_limit_is_final_and_not_read_to_its_end(
     assert taken <= MAX_DECISION_BODY_BYTES // 65536 + 1
 
 
+@pytest.mark.parametrize("over", [-1, 0, 1], ids=["one below", "at the limit", "one above"])
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_an_answer_of_exactly_the_limit_is_read(over: int, encoding: str) -> None:
+    body = b"{}".ljust(MAX_DECISION_BODY_BYTES + over)
+    head = AnswerHead(200, "application/json", encoding)
+
+    answer = read(head, gzip.compress(body, 1) if encoding else body)
+
+    too_large = DeliveryFailed(
+        "the answer is larger than it may be", "too_large", False, "unknown", 200, invalid=True
+    )
+    assert answer == (too_large if over > 0 else EMPTY)
+
+
 def test_a_packed_answer_is_unpacked_whatever_its_size_and_members() -> None:
     body = json.dumps({"state": "x" * 300_000}).encode()
     packed = gzip.compress(body[:100_000]) + gzip.compress(body[100_000:])

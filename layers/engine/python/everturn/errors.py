@@ -171,6 +171,10 @@ class UnknownTurn(RejectedError, code="unknown_turn", status=404):
     """The session never had this turn."""
 
 
+class UnknownUpload(RejectedError, code="unknown_upload", status=404):
+    """The tenant has no such upload, or nothing was put there yet."""
+
+
 class UnknownRoute(RejectedError, code="not_found", status=404):
     """No route of this path."""
 
@@ -205,6 +209,10 @@ class AgentMismatch(RejectedError, code="agent_mismatch", status=409):
 
 class NoActiveTurn(RejectedError, code="no_active_turn", status=409):
     """What was asked needs an open turn. Source: I-12."""
+
+
+class SessionQuarantined(RejectedError, code="session_quarantined", status=409):
+    """Put aside until an operator lifts it; fields `reason` and `at`. Source: docs/storage.md."""
 
 
 class SessionCancelled(RejectedError, code="session_cancelled", status=409):
@@ -318,6 +326,10 @@ class DefectError(EverturnError):
 
 class StoreRefused(DefectError):
     """The store called our own request malformed, forbidden or too large."""
+
+
+class StoreUnreadable(DefectError):
+    """What is stored cannot be read, and will not be by reading it again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,18 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why nobody touches a session any more. Source: docs/storage.md, "Quarantine"."""
+
+    reason: str
+    """One of the codes of docs/storage.md."""
+
+    at_ms: int
+    wake: str = ""
+    """The wake-up that could not be settled, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """The head item: what the log adds up to, and what guards its next commit."""
 
@@ -41,6 +53,8 @@ class Head:
     owner: Owner | None = None
     due_epoch_s: int | None = None
     """When `recovery` looks after the session."""
+
+    quarantined: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +174,8 @@ class Watch:
 class SessionStore(Protocol):
     """Keeps the logs and their heads. Source: storage-and-commits.
 
-    Every method may raise `StoreUnavailable` (nothing was written) and `NewerFormat`.
+    Every method may raise `StoreUnavailable` (nothing was written), `NewerFormat` and
+    `StoreUnreadable`; those that read a head `SessionQuarantined` where it is both.
     """
 
     def head(self, key: SessionKey) -> Head | None:
@@ -199,6 +214,21 @@ class SessionStore(Protocol):
 
     def claim(self, key: SessionKey, head: Head, owner: Owner) -> Head:
         """Make `owner` the session's owner without an event. Raises `VersionConflict`."""
+        ...
+
+    def quarantine(self, key: SessionKey, head: Head | None, why: Quarantine) -> bool:
+        """Put a session aside; returns whether it is there and was not put aside before.
+
+        `head` is `None` where it cannot be read. Raises `VersionConflict` where it moved on.
+        """
+        ...
+
+    def lift(self, key: SessionKey, due_epoch_s: int | None) -> tuple[str, int] | None:
+        """End a quarantine; returns `(created, version)`, `None` where there is none."""
+        ...
+
+    def quarantined(self) -> Iterator[SessionKey]:
+        """Yield the sessions that are put aside; an operator's question, it reads the table."""
         ...
 
     def watch(self, key: SessionKey) -> Watch:
@@ -354,6 +384,10 @@ class Directory(Protocol):
 
     def note_subscription(self, connection_id: str, session: str, subscription: str) -> None:
         """Remember a subscription on its connection, so that `$disconnect` can end it."""
+        ...
+
+    def forget_subscription(self, connection_id: str, session: str, subscription: str) -> None:
+        """Take a subscription off its connection's list."""
         ...
 
     def delete_connection(self, connection_id: str) -> None:

@@ -17,6 +17,9 @@ class Settings(BaseModel):
 
     table: str = ""
     bucket: str = ""
+    s3_endpoint: str = ""
+    """Where callers reach S3: presigned URLs begin with it."""
+
     queue_url: str = ""
     step_machine_arn: str = ""
     websocket_endpoint: str = ""

@@ -8,13 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import lru_cache
-from http import HTTPStatus
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from everturn.clock import SystemClock
 from everturn.settings import local_variable, needed, settings
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
     from everturn.commands.submit_input import SubmitInput
+    from everturn.commands.uploads import Uploads
     from everturn.drive.advance import AdvanceSession
     from everturn.llm.registry import ModelRegistry
     from everturn.ports import AgentRecord, Logged, SessionKey
@@ -52,6 +51,13 @@ AWS: Final = Config(
     retries={"mode": "standard", "total_max_attempts": 2},
     max_pool_connections=25,
 )
+SIGNING: Final = AWS.merge(
+    Config(
+        signature_version="s3v4",  # binds the headers, the length among them
+        s3={"addressing_style": "virtual"},
+        request_checksum_calculation="when_required",  # the caller's own, or none
+    )
+)
 PUSH: Final = Config(
     connect_timeout=2,
     read_timeout=3,
@@ -68,18 +74,21 @@ CLOCK: Final = SystemClock()
 class _Late:
     """A client that is made when it is first used: most invocations need neither of these."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, config: Config, endpoint_url: str | None) -> None:
         self._service = service
+        self._more: dict[str, Any] = {"config": config, "endpoint_url": endpoint_url}
 
     def __getattr__(self, name: str) -> Any:
-        client = boto3.client(self._service, config=AWS)  # type: ignore[call-overload]  # by name
+        client = boto3.client(self._service, **self._more)  # type: ignore[call-overload]  # by name
         self.__dict__.update({name: getattr(client, name)})
         return self.__dict__[name]
 
 
-def late(service: Literal["s3", "stepfunctions"]) -> Any:
+def late(
+    service: Literal["s3", "stepfunctions"], config: Config = AWS, endpoint_url: str | None = None
+) -> Any:
     """Return a client of `service` that costs nothing until it is used."""
-    return _Late(service)
+    return _Late(service, config, endpoint_url)
 
 
 @lru_cache(maxsize=1)
@@ -232,13 +241,27 @@ def agents() -> Agents:
     return Agents(directory(), CLOCK, networks, forget_agent, catalogue)
 
 
+def uploads() -> Uploads:
+    """Return the use cases of uploads; their URLs begin where callers reach S3."""
+    from everturn.commands.uploads import Uploads
+    from everturn.store.uploads import S3Uploads
+
+    client = late("s3", SIGNING, needed("s3_endpoint"))
+    return Uploads(S3Uploads(client, needed("bucket")), CLOCK)
+
+
 @lru_cache(maxsize=1)
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
     from everturn.surfaces.http import HttpApi
 
     return HttpApi(
-        callers(), submit_input("http_api"), read_session(), agents(), lambda: {"ok": True}
+        callers(),
+        submit_input("http_api"),
+        read_session(),
+        agents(),
+        uploads(),
+        lambda: {"ok": True},
     )
 
 
@@ -338,17 +361,12 @@ def extend_visibility(receipt_handle: str, seconds: int) -> None:
     """Keep a queue message invisible for so long. Raises `PermissionError` where that is
     refused, another `OSError` where there was no answer.
     """
-    try:
+    from everturn.store.wake import visibility_errors
+
+    with visibility_errors():
         queue().change_message_visibility(
             QueueUrl=needed("queue_url"), ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
         )
-    except ClientError as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise PermissionError("the queue refused to extend the lease") from error
-        raise OSError("the queue did not extend the lease") from error
-    except BotoCoreError as error:
-        raise OSError("the queue did not answer") from error
 
 
 def logged_commit(image: Mapping[str, Any]) -> tuple[SessionKey, Logged]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from everturn.commands.reading import SessionReader
-from everturn.errors import UnknownSession
+from everturn.errors import DefectError, UnknownSession
 from everturn.ports import Head, SessionKey, SessionStore
 from everturn.protocol.events import to_rfc3339
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -29,13 +29,14 @@ class ReadSession:
         """Return `{session_id, agent_id, status, turn_id?, interrupts, messages, calls, …}`.
 
         `messages` are the newest 200 of the path, or those before event `before`; `before_seq` in
-        the answer, where there may be more, is what to ask with next. Raises `UnknownSession`.
+        the answer, where there may be more, is what to ask with next. Of a session that is
+        quarantined those are left out that cannot be read. Raises `UnknownSession`.
         """
         key = SessionKey(tenant, session_id)
         head = self._store.head(key)
         if head is None:
             raise UnknownSession(f"There is no session {session_id}.")
-        nodes, has_older = self._nodes(key, head, before)
+        nodes, has_older, calls = self._contents(key, head, before)
         session = head.session
         messages = [dict(node.message) for node in nodes]
         answer: dict[str, Any] = {
@@ -45,8 +46,11 @@ class ReadSession:
             "seq": session.seq,
             "interrupts": [],
             "messages": messages,
-            "calls": self._calls(key, head),
+            "calls": calls,
         }
+        if head.quarantined is not None:
+            at = to_rfc3339(head.quarantined.at_ms)
+            answer["quarantined"] = {"reason": head.quarantined.reason, "at": at}
         if session.turn is not None:
             answer["turn_id"] = session.turn.id
         elif session.last_outcome:
@@ -56,6 +60,16 @@ class ReadSession:
         if tree:
             answer["message_tree"] = _tree(nodes, head)
         return answer
+
+    def _contents(
+        self, key: SessionKey, head: Head, before: int | None
+    ) -> tuple[tuple[PathMessage, ...], bool, list[dict[str, Any]]]:
+        try:
+            return (*self._nodes(key, head, before), self._calls(key, head))
+        except DefectError:
+            if head.quarantined is None:
+                raise
+            return (), False, []
 
     def _nodes(
         self, key: SessionKey, head: Head, before: int | None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from everturn.errors import DefectError, UnknownAgent
 from everturn.llm.catalogue import Catalogue
 from everturn.ports import AgentRecord, Directory, Head, Logged, SessionKey, SessionStore
-from everturn.session.events.messages import AgentUpdated, MessageNew
+from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
+from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts, PathMessage, Pinned, Route
 
@@ -29,7 +30,10 @@ class Loaded:
 
     head: Head
     logged: tuple[Logged, ...]
-    """From the window's first event on, bodies in their places."""
+    """From the window's first event on, bodies in their places.
+
+    Worker states that no longer hold still have their `refs` where they are in the bucket.
+    """
 
     facts: Facts
 
@@ -47,8 +51,8 @@ class SessionReader:
 
     def load(self, key: SessionKey, head: Head) -> Loaded:
         """Return the session behind `head`."""
-        logged = self._store.materialise(
-            key, self._store.log(key, head.session.window.from_seq, head.session.seq)
+        logged = self._hydrated(
+            key, head, self._store.log(key, head.session.window.from_seq, head.session.seq)
         )
         agent = self._pinned(key, head, logged)
         path = path_of(logged, head.session.window.from_seq)
@@ -103,6 +107,26 @@ class SessionReader:
         facts = self._catalogue.facts(ref)
         return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
 
+    def _hydrated(
+        self, key: SessionKey, head: Head, logged: tuple[Logged, ...]
+    ) -> tuple[Logged, ...]:
+        """Return `logged` with its bodies, states aside that no longer hold.
+
+        Nobody decides on those, and each costs a GET of up to 2 MB; who shows them to readers
+        has the store fill them in.
+        """
+        aside = {
+            seq: event
+            for commit in logged
+            for seq, event in commit.numbered()
+            if isinstance(event, StateUpdated) and event.refs and seq != head.session.state_seq
+        }
+        if not aside:
+            return self._store.materialise(key, logged)
+        bare = {seq: event.model_copy(update={"refs": {}}) for seq, event in aside.items()}
+        filled = self._store.materialise(key, [_with(commit, bare) for commit in logged])
+        return tuple(_with(commit, aside) for commit in filled)
+
     def _pinned(self, key: SessionKey, head: Head, logged: tuple[Logged, ...]) -> Pinned:
         record = self._agents(key.tenant, head.session.agent_id)
         has_worker = record is not None and bool(record.definition.get("worker"))
@@ -116,6 +140,11 @@ class SessionReader:
                 if number == seq and isinstance(event, AgentUpdated):
                     return Pinned(event.agent, event.private.sha256, has_worker)
         raise DefectError(f"{key.session} has no agent config at event {seq}")
+
+
+def _with(commit: Logged, events: Mapping[int, Event]) -> Logged:
+    """Return `commit` with other events at those numbers."""
+    return replace(commit, events=tuple(events.get(seq, event) for seq, event in commit.numbered()))
 
 
 def pin(record: AgentRecord) -> Pinned:

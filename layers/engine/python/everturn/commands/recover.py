@@ -1,19 +1,42 @@
-"""Looks after sessions that nobody drives: fails the hopeless, wakes the forgotten."""
+"""Looks after sessions that nobody drives: ends what is hopeless, wakes what was forgotten."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from everturn.commands.reading import Loaded, SessionReader
-from everturn.errors import EverturnError
+from everturn.errors import (
+    ConflictError,
+    DefectError,
+    EverturnError,
+    SessionQuarantined,
+    StoreRefused,
+    StoreUnreadable,
+    TransientError,
+)
 from everturn.observability import logger
-from everturn.ports import Clock, NewCommit, Owner, SessionKey, SessionStore, Wake
+from everturn.ports import Clock, Head, NewCommit, Owner, Quarantine, SessionKey, SessionStore, Wake
+from everturn.protocol.wake import WakeUp
 from everturn.session.commands import FailTurn
 from everturn.session.decide.entry import decide
 from everturn.session.facts import Stamp
 
 SWEEP_LIMIT: Final = 500
 GIVEN_UP: Final = "The engine could not advance this turn; it was tried several times."
+
+
+class Settled(StrEnum):
+    """What became of a wake-up that was tried in vain."""
+
+    FAILED = "failed"
+    """Its turn ended as failed."""
+
+    QUARANTINED = "quarantined"
+    """Its session was put aside."""
+
+    LEFT = "left"
+    """There was nothing to do for it any more."""
 
 
 class Recover:
@@ -27,14 +50,37 @@ class Recover:
         self._wake = wake
         self._clock = clock
 
+    def settle(self, wake: WakeUp) -> Settled:
+        """End what a dead letter stands for: its turn fails, or its session is quarantined.
+
+        Quarantined is what will not go away; what may raises a `TransientError` or a
+        `ConflictError`, and the message comes back.
+        """
+        key = SessionKey(wake.tenant, wake.session)
+        head: Head | None = None
+        try:
+            head = self._store.head(key)
+            failed = self._fail(key, head, wake.version)
+        except (ConflictError, TransientError):
+            raise
+        except SessionQuarantined:
+            return Settled.LEFT
+        except Exception as error:  # noqa: BLE001  # the family table of errors.py: a developer acts
+            logger.exception("a turn could not be failed")
+            new = self._put_aside(key, head, error, wake.model_dump_json(exclude_unset=True))
+            return Settled.QUARANTINED if new else Settled.LEFT
+        return Settled.FAILED if failed else Settled.LEFT
+
     def give_up(self, key: SessionKey, version: int) -> bool:
         """Fail the open turn of a session whose wake-up was tried in vain; returns whether it did.
 
         Nothing happens where the session has no open turn, or one that began after the message.
         The commit takes the session away from whoever may still be at it.
         """
-        head = self._store.head(key)
-        if head is None or head.session.turn is None:
+        return self._fail(key, self._store.head(key), version)
+
+    def _fail(self, key: SessionKey, head: Head | None, version: int) -> bool:
+        if head is None or head.quarantined is not None or head.session.turn is None:
             return False
         loaded = self._reader.load(key, head)
         if _version_at(loaded, head.session.turn.first_seq) > version:
@@ -59,24 +105,59 @@ class Recover:
         logger.warning("turn failed: its wake-up was tried in vain", version=version)
         return True
 
+    def _put_aside(
+        self, key: SessionKey, head: Head | None, error: Exception, wake: str = ""
+    ) -> bool:
+        why = Quarantine(_reason(error), self._clock.now_ms(), wake)
+        new = self._store.quarantine(key, head, why)
+        if new:
+            logger.error("a session was quarantined", session_id=key.session, reason=why.reason)
+        return new
+
     def sweep(self) -> int:
-        """Wake every session that is past its due time; returns how many."""
+        """Wake every session that is past its due time; returns how many.
+
+        One whose head cannot be read is quarantined: no driver could do anything with it.
+        """
         now_s = self._clock.now_ms() // 1000
         woken = 0
         for key in self._store.due(now_s, SWEEP_LIMIT):
             try:
                 woken += self._wake_up(key, now_s)
+            except StoreUnreadable as error:
+                self._put_aside_quietly(key, error)
             except EverturnError as error:  # the next sweep finds it again; the others go on
                 logger.warning("a session was not woken", reason=type(error).__name__)
         return woken
 
+    def _put_aside_quietly(self, key: SessionKey, error: Exception) -> None:
+        try:
+            self._put_aside(key, None, error)
+        except EverturnError as refused:  # the next sweep finds it again
+            logger.warning("a session was not quarantined", reason=type(refused).__name__)
+
     def _wake_up(self, key: SessionKey, now_s: int) -> int:
         head = self._store.head(key)
-        if head is None or head.due_epoch_s is None or head.due_epoch_s > now_s:
+        if head is None or head.quarantined is not None:
+            return 0
+        if head.due_epoch_s is None or head.due_epoch_s > now_s:
             return 0
         dedup = f"{head.created}.{head.version}.sweep.{now_s // 300}"
         self._wake.now(key, head.created, "timer", head.version, dedup)
         return 1
+
+
+def _reason(error: Exception) -> str:
+    """Return the code of a quarantine. Source: docs/storage.md, "Quarantine"."""
+    match error:
+        case StoreUnreadable():
+            return "unreadable"
+        case StoreRefused():
+            return "store_refused"
+        case DefectError():
+            return "contradiction"
+        case _:
+            return "defect"
 
 
 def _version_at(loaded: Loaded, seq: int) -> int:

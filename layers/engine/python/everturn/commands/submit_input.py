@@ -27,6 +27,7 @@ from everturn.session.events.sessions import Owner as SessionOwner
 from everturn.session.facts import Facts, Stamp
 from everturn.session.propose import due_epoch_s
 from everturn.session.state import Session
+from everturn.store.codec import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,8 @@ class SubmitInput:
 
     def _open_turn(self, wanted: _Submit, head: Head | None, taken: frozenset[str]) -> Submitted:
         key = wanted.key
+        if head is not None and head.quarantined is not None:
+            raise refusal(key, head.quarantined)
         if head is None:
             facts = self._reader.for_new_session(key.tenant, wanted.agent_id)
         else:

@@ -43,6 +43,7 @@ class Subscribe:
             after = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
         about = {"id": subscription, "session_id": session_id}
         replay = _Replay(about, send, after, turn_id)
+        self._directory.note_subscription(connection_id, session_id, subscription)
         if not send({"type": "subscribed", **about, "seq": head.session.seq}):
             return
         if not replay.send_all(self._events.frames(key, head, after)):
@@ -50,16 +51,23 @@ class Subscribe:
         if replay.cursor.seq < head.session.seq:
             send({"type": "more", **about, "cursor": replay.cursor.text()})
             return
-        self._directory.note_subscription(connection_id, session_id, subscription)
         self._store.add_watcher(key, Watcher(connection_id, subscription, turn_id or ""))
+        if not self._is_noted(connection_id, session_id, subscription):
+            self._store.remove_watcher(key, connection_id, subscription)  # ended while we replayed
+            return
         _, head, _ = self._events.locate(tenant, session_id, None)
         replay.send_all(self._events.frames(key, head, replay.cursor))
+
+    def _is_noted(self, connection_id: str, session_id: str, subscription: str) -> bool:
+        connection = self._directory.connection(connection_id) or {}
+        return [session_id, subscription] in connection.get("sessions", [])
 
     def end(self, tenant: str, connection_id: str, subscription: str) -> None:
         """End one subscription of a connection; an unknown one is no error."""
         connection = self._directory.connection(connection_id) or {}
         for session_id, name in connection.get("sessions", []):
             if name == subscription:
+                self._directory.forget_subscription(connection_id, session_id, name)
                 self._store.remove_watcher(
                     SessionKey(tenant, session_id), connection_id, subscription
                 )

@@ -13,7 +13,7 @@ from everturn.drive.stream import Stream
 from everturn.drive.timer import SLEPT_MS, schedule
 from everturn.drive.tools import Invocation, Tools
 from everturn.drive.watch import watching
-from everturn.errors import EverturnError, LeaseLost
+from everturn.errors import EverturnError, LeaseLost, SessionQuarantined
 from everturn.observability import logger
 from everturn.ports import Head, Logged, SessionKey, Watch
 from everturn.protocol.events import from_rfc3339
@@ -41,8 +41,8 @@ class AdvanceSession:
     def __call__(self, wake: WakeUp, lease: Lease, invocation: Invocation) -> None:
         """Work on the session until nothing is runnable, or time is short.
 
-        Returns where another driver has it. Raises `LeaseLost` or a `TransientError`: the message
-        comes back.
+        Returns where another driver has it, or nobody may: it is quarantined. Raises `LeaseLost`
+        or a `TransientError`: the message comes back.
         """
         tools = self._tools
         key = SessionKey(wake.tenant, wake.session)
@@ -59,8 +59,8 @@ class AdvanceSession:
         since_version = wake.version if invocation.receive_count > 1 else None
         try:
             drive.run(holding.unheard(since_version))
-        except OwnerChanged:
-            logger.info("another driver has the session")
+        except (OwnerChanged, SessionQuarantined):
+            logger.info("another driver has the session, or nobody may")
         finally:
             drive.stop()
             lanes.flush(FLUSH_S)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import Loaded, SessionReader
-from everturn.errors import DefectError, LeaseLost
+from everturn.errors import DefectError, LeaseLost, SessionQuarantined
 from everturn.ports import Clock, Head, Logged, NewCommit, Owner, SessionKey, SessionStore, Watch
 from everturn.session.commands import Command
 from everturn.session.decide.entry import Decided, decide
@@ -87,9 +87,15 @@ class Holding:
         return max(self._clock.now_ms(), self._terms.floor_ms)
 
     def load(self) -> Watch | None:
-        """Read the session; return who reads it, or `None` where there is no such session."""
-        head, watch = self._store.head_and_watch(self.key)
-        if head is None:
+        """Read the session; return who reads it, or `None` where there is nothing to drive.
+
+        That is a session that does not exist, or one that is quarantined.
+        """
+        try:
+            head, watch = self._store.head_and_watch(self.key)
+        except SessionQuarantined:
+            return None
+        if head is None or head.quarantined is not None:
             return None
         self._take(self._reader.load(self.key, head))
         return watch
@@ -97,14 +103,15 @@ class Holding:
     def reload(self) -> tuple[Logged, ...]:
         """Read the session again; return the commits of others that were not known yet.
 
-        Raises `OwnerChanged` where one of them is another driver's.
+        Raises `OwnerChanged` where one of them is another driver's, or nobody may go on.
         """
         before = self.session.seq
         head = self._store.head(self.key)
-        if head is None or self._is_foreign(head):
+        if head is None or head.quarantined is not None or self._is_foreign(head):
             raise OwnerChanged
         self._take(self._reader.load(self.key, head))
-        return tuple(one for one in self.loaded.logged if one.last_seq > before)
+        new = [one for one in self.loaded.logged if one.last_seq > before]
+        return self._store.materialise(self.key, new)
 
     def unheard(self, since_version: int | None) -> tuple[Logged, ...]:
         """Return the newest commits that readers may not have: those that no driver made.
@@ -118,7 +125,7 @@ class Holding:
             if commit.by.startswith("driver:") and not lost:
                 break
             tail.append(commit)
-        return tuple(reversed(tail))
+        return self._store.materialise(self.key, tail[::-1])
 
     def is_running_elsewhere(self) -> bool:
         """Return whether another driver claimed the session and may be running its effects."""

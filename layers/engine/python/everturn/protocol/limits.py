@@ -70,6 +70,18 @@ MAX_LLM_CALLS_PER_TURN = 200
 MAX_SETTINGS_BYTES = 16 * KIB
 """Session settings as compact JSON. Source: agent-session.md 17."""
 
+MAX_UPLOAD_BYTES = 100 * MIB
+"""One uploaded file; over it 413. It goes to the bucket directly, past every limit below."""
+
+MAX_UPLOAD_REQUEST_BYTES = 16 * KIB
+"""The request that asks for an upload; over it 413."""
+
+MAX_FILENAME_BYTES = 255
+"""Name of an uploaded file, UTF-8; escaped it fits S3's 2 KB of metadata."""
+
+MAX_CONTENT_TYPE_CHARS = 200
+"""Content type of an uploaded file."""
+
 MAX_ATTEMPTS = 100
 """Largest `max_retries` of a policy; far above any default, so that powers stay small."""
 

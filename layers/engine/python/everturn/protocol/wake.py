@@ -3,6 +3,7 @@
 It must not carry content; whoever wakes reads the session.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -31,4 +32,18 @@ class WakeUp(WireModel):
     """The call, decision or wait that is due."""
 
 
+WakeUp.model_rebuild()  # an adapter of a model that is not built would quote bad input in errors
 WAKE = TypeAdapter(WakeUp)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that failed too often, as its queue gives it out."""
+
+    message_id: str
+    group: str
+    body: str
+    """A `WakeUp` as JSON, or what could not be read as one."""
+
+    receipt: str
+    """What the queue wants to see when the message is deleted."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from everturn.errors import StoreUnavailable
 from everturn.store.attributes import Item
-from everturn.store.dynamo_errors import dynamo_errors
+from everturn.store.dynamo_errors import dynamo_errors, when_free
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -30,15 +31,17 @@ def batch_get(
     deadline = pace.deadline()
     for batch in chunks(wanted, BATCH_KEYS):
         left: Any = {table: {"Keys": batch, "ConsistentRead": True}}
+        unread = 0
         while left:
             with dynamo_errors():
-                answer = client.batch_get_item(RequestItems=left)
+                answer = when_free(pace, partial(client.batch_get_item, RequestItems=left))
             yield from answer["Responses"].get(table, [])
             left = answer.get("UnprocessedKeys")
             if left and pace.is_over(deadline):
                 raise StoreUnavailable("DynamoDB left keys unread", retry_after_s=1.0)
             if left:
-                pace.pause()
+                pace.pause(unread)
+                unread += 1
 
 
 def chunks(values: Iterable[Value], size: int) -> Iterator[list[Value]]:

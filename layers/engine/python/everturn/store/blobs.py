@@ -24,8 +24,18 @@ CACHE_BYTES: Final = 32 * 1024 * 1024
 """Bodies that a process keeps: eight of the largest inputs."""
 
 _PASSING: Final = frozenset(
-    {"SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "ThrottlingException"}
+    {
+        "InternalError",
+        "OperationAborted",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+    }
 )
+_PASSING_STATUS: Final = frozenset({429, 500, 502, 503, 504})
 
 
 class Blobs(Protocol):
@@ -96,7 +106,8 @@ def s3_errors() -> Iterator[None]:
         yield
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
-        if code in _PASSING:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if code in _PASSING or status in _PASSING_STATUS:
             raise StoreUnavailable(f"S3: {code}", retry_after_s=1.0) from error
         raise StoreRefused(f"S3: {code}") from error
     except ParamValidationError as error:

@@ -5,13 +5,16 @@ It must not make a request. A transactional write costs two units for each start
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from json import loads
 from typing import Any, Final
 
-from everturn.errors import NewerFormat
-from everturn.ports import Head, Logged, Owner, SessionKey
+from everturn.errors import NewerFormat, SessionQuarantined, StoreUnreadable
+from everturn.ports import Head, Logged, Owner, Quarantine, SessionKey
+from everturn.protocol.events import to_rfc3339
 from everturn.protocol.json_text import compact
 from everturn.session.events.stored import FORMAT
 from everturn.session.refs import BlobPlace
@@ -45,11 +48,25 @@ class HeadItems:
 
 
 def opened(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plain values of an item. Raises `NewerFormat` if this code is too old."""
-    values = from_item(item)
+    """Return the plain values of an item.
+
+    Raises `NewerFormat` if this code is too old, `StoreUnreadable` if no code wrote it.
+    """
+    with readable(item):
+        values = from_item(item)
     if values.get("format", FORMAT) > FORMAT:
         raise NewerFormat(f"{values.get('sk')} has format {values['format']}, known is {FORMAT}")
     return values
+
+
+@contextmanager
+def readable(item: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what reading a broken `item` raises into `StoreUnreadable`, without its content."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, zlib.error) as error:
+        message = f"{item.get('sk')} cannot be read: {type(error).__name__}"
+        raise StoreUnreadable(message) from error
 
 
 def to_head_items(key: SessionKey, head: Head) -> HeadItems:
@@ -130,8 +147,38 @@ def _take(state: dict[str, Any], name: str) -> list[Any]:
 def from_head_items(values: Mapping[str, Any], sections: Iterable[Item] = ()) -> Head | None:
     """Return the head of an opened item and its sections; `None` if these are of another version.
 
-    Raises `NewerFormat`.
+    Raises `NewerFormat`, `StoreUnreadable`, or `SessionQuarantined` where it is unreadable and that
+    is known already.
     """
+    quarantined = to_quarantine(values)
+    try:
+        with readable(values):
+            return _head(values, sections, quarantined)
+    except StoreUnreadable as error:
+        if quarantined is None:
+            raise
+        raise refusal(keys.session_of(values["pk"]), quarantined) from error
+
+
+def to_quarantine(values: Mapping[str, Any]) -> Quarantine | None:
+    """Return what a head item says about being put aside."""
+    said = values.get("quarantined")
+    return Quarantine(said["reason"], said["at"], said.get("wake", "")) if said else None
+
+
+def refusal(key: SessionKey, quarantined: Quarantine) -> SessionQuarantined:
+    """Return what a caller is told who wants something of a session that is put aside."""
+    return SessionQuarantined(
+        f"The session {key.session} is quarantined.",
+        hint="An operator lifts it with `everturn redrive`.",
+        reason=quarantined.reason,
+        at=to_rfc3339(quarantined.at_ms),
+    )
+
+
+def _head(
+    values: Mapping[str, Any], sections: Iterable[Item], quarantined: Quarantine | None
+) -> Head | None:
     state = loads(unpack(values["state"]))
     wanted = dict(values.get("sections", {}))
     if wanted:
@@ -149,6 +196,7 @@ def from_head_items(values: Mapping[str, Any], sections: Iterable[Item] = ()) ->
         session=SESSION.validate_python({**state, "seq": values["seq"]}),
         owner=Owner(owner["epoch"], owner["request_id"]) if owner else None,
         due_epoch_s=values.get("due_epoch_s"),
+        quarantined=quarantined,
     )
 
 
@@ -167,8 +215,16 @@ def _joined(
 
 
 def from_log_item(item: Item, load: Load) -> Logged:
-    """Return a commit; one that went to the bucket as a whole is loaded. Raises `NewerFormat`."""
+    """Return a commit; one that went to the bucket as a whole is loaded.
+
+    Raises `NewerFormat`, `StoreUnreadable`.
+    """
     values = opened(item)
+    with readable(values):
+        return _logged(values, load)
+
+
+def _logged(values: Mapping[str, Any], load: Load) -> Logged:
     blob = values.get("blob")
     text = load(BlobPlace(**blob)).decode() if blob else unpack(values["events"])
     events = tuple(read_event(value) for value in loads(text))

@@ -21,7 +21,8 @@ from everturn.store.attributes import Item, to_item
 from everturn.store.blobs import Blobs
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
-from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of
+from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, when_free
+from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,10 +34,13 @@ INLINE_DEFINITION_BYTES: Final = 100 * 1024
 class DynamoDirectory:
     """`Directory`; reads are consistent: what was written can be used at once."""
 
-    def __init__(self, table: str, client: DynamoDBClient, blobs: Blobs) -> None:
+    def __init__(
+        self, table: str, client: DynamoDBClient, blobs: Blobs, pace: Pace | None = None
+    ) -> None:
         self._table = table
         self._client = client
         self._blobs = blobs
+        self._pace = pace or Pace()
 
     def api_key(self, sha256: str) -> ApiKey | None:
         """One GetItem."""
@@ -111,16 +115,26 @@ class DynamoDirectory:
 
     def note_subscription(self, connection_id: str, session: str, subscription: str) -> None:
         """One UpdateItem; a connection that has gone is not brought back."""
+        self._change_sessions("ADD", connection_id, compact([session, subscription]))
+
+    def forget_subscription(self, connection_id: str, session: str, subscription: str) -> None:
+        """One UpdateItem; a connection that has gone is not brought back."""
+        self._change_sessions("DELETE", connection_id, compact([session, subscription]))
+
+    def _change_sessions(
+        self, action: Literal["ADD", "DELETE"], connection_id: str, one: str
+    ) -> None:
         with dynamo_errors():
             try:
-                self._client.update_item(
-                    TableName=self._table,
-                    Key=to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META}),
-                    UpdateExpression="ADD #sessions :one",
-                    ConditionExpression="attribute_exists(pk)",
-                    ExpressionAttributeNames={"#sessions": "sessions"},
-                    ExpressionAttributeValues=to_item(
-                        {":one": frozenset({compact([session, subscription])})}
+                when_free(
+                    self._pace,
+                    lambda: self._client.update_item(
+                        TableName=self._table,
+                        Key=to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META}),
+                        UpdateExpression=f"{action} #sessions :one",
+                        ConditionExpression="attribute_exists(pk)",
+                        ExpressionAttributeNames={"#sessions": "sessions"},
+                        ExpressionAttributeValues=to_item({":one": frozenset({one})}),
                     ),
                 )
             except ClientError as error:
@@ -133,8 +147,11 @@ class DynamoDirectory:
 
     def _get(self, pk: str, sk: str) -> dict[str, Any] | None:
         with dynamo_errors():
-            answer = self._client.get_item(
-                TableName=self._table, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True
+            answer = when_free(
+                self._pace,
+                lambda: self._client.get_item(
+                    TableName=self._table, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True
+                ),
             )
         item: Item | None = answer.get("Item")
         return opened(item) if item else None
@@ -143,15 +160,23 @@ class DynamoDirectory:
         """Write an item; returns whether it replaced one."""
         item = to_item({"pk": pk, "sk": sk, "format": FORMAT, **values})
         with dynamo_errors():
-            answer = self._client.put_item(TableName=self._table, Item=item, ReturnValues="ALL_OLD")
+            answer = when_free(
+                self._pace,
+                lambda: self._client.put_item(
+                    TableName=self._table, Item=item, ReturnValues="ALL_OLD"
+                ),
+            )
         return bool(answer.get("Attributes"))
 
     def _delete(self, pk: str, sk: str) -> bool:
         """Delete an item; returns whether there was one."""
         with dynamo_errors():
-            answer = self._client.delete_item(
-                TableName=self._table,
-                Key=to_item({"pk": pk, "sk": sk}),
-                ReturnValues="ALL_OLD",
+            answer = when_free(
+                self._pace,
+                lambda: self._client.delete_item(
+                    TableName=self._table,
+                    Key=to_item({"pk": pk, "sk": sk}),
+                    ReturnValues="ALL_OLD",
+                ),
             )
         return bool(answer.get("Attributes"))

@@ -5,7 +5,7 @@ It must not decide anything; what an item holds is `codec`'s, how a commit gets 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from everturn.ports import (
     NewCommit,
     NodePlace,
     Owner,
+    Quarantine,
     SessionKey,
     TurnRecord,
     Watch,
@@ -42,6 +43,7 @@ from everturn.store.heads import Heads, head_key
 from everturn.store.logs import Logs
 from everturn.store.pace import Pace
 from everturn.store.plan import plan_of, update_of
+from everturn.store.quarantine import Quarantines
 from everturn.store.surplus import landed
 from everturn.store.watching import Watching, to_watch, watch_key
 from everturn.store.writer import Writer
@@ -61,9 +63,10 @@ class DynamoSessionStore:
         self._blobs = blobs
         self._pace = pace or Pace()
         self._heads = Heads(table, client, self._pace)
-        self._logs = Logs(table, client, blobs)
+        self._logs = Logs(table, client, blobs, self._pace)
         self._writer = Writer(table, client, self._heads, self._pace)
-        self._watching = Watching(table, client)
+        self._watching = Watching(table, client, self._pace)
+        self._quarantines = Quarantines(table, client, self._pace)
 
     def head(self, key: SessionKey) -> Head | None:
         """One GetItem; one Query more while the head has sections."""
@@ -147,6 +150,18 @@ class DynamoSessionStore:
             return now
         message = f"{key.session} moved past version {head.version}"
         raise VersionConflict(message, head=now) from error
+
+    def quarantine(self, key: SessionKey, head: Head | None, why: Quarantine) -> bool:
+        """One UpdateItem."""
+        return self._quarantines.put(key, head, why)
+
+    def lift(self, key: SessionKey, due_epoch_s: int | None) -> tuple[str, int] | None:
+        """One UpdateItem."""
+        return self._quarantines.lift(key, due_epoch_s)
+
+    def quarantined(self) -> Iterator[SessionKey]:
+        """One Scan for each MB of the table."""
+        return self._quarantines.all()
 
     def watch(self, key: SessionKey) -> Watch:
         """One GetItem."""

@@ -103,15 +103,22 @@ def item_in(error: ClientError | BotoCoreError) -> dict[str, Any] | None:
 
 
 def when_free(pace: Pace, request: Callable[[], Answer]) -> Answer:
-    """Return what `request` answers, made again while a transaction holds one of its items."""
+    """Return what `request` answers, made again while it is known that nothing happened.
+
+    That is while a transaction holds one of its items, or while the table is throttled: giving up a
+    running model call for the latter would cost more than to wait.
+    """
     deadline = pace.deadline()
+    throttled = 0
     while True:
         try:
             return request()
         except ClientError as error:
-            if fault_of(error) is not Fault.CONTENDED or pace.is_over(deadline):
+            fault = fault_of(error)
+            if fault not in (Fault.CONTENDED, Fault.THROTTLED) or pace.is_over(deadline):
                 raise
-        pace.pause()
+        pace.pause(throttled)
+        throttled += fault is Fault.THROTTLED
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from everturn.ports import Head, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import from_head_items, opened
-from everturn.store.dynamo_errors import dynamo_errors
+from everturn.store.dynamo_errors import dynamo_errors, when_free
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -47,39 +47,43 @@ class Heads:
     def has_commit(self, key: SessionKey, last_seq: int, commit_id: str) -> bool:
         """Return whether the log item that ends with `last_seq` is of that commit: one GetItem."""
         with dynamo_errors():
-            answer = self._client.get_item(
-                TableName=self._table,
-                Key=to_item({"pk": keys.session_pk(key), "sk": keys.log_sk(last_seq)}),
-                ProjectionExpression="commit_id",
-                ConsistentRead=True,
+            answer = when_free(
+                self._pace,
+                lambda: self._client.get_item(
+                    TableName=self._table,
+                    Key=to_item({"pk": keys.session_pk(key), "sk": keys.log_sk(last_seq)}),
+                    ProjectionExpression="commit_id",
+                    ConsistentRead=True,
+                ),
             )
         return answer.get("Item", {}).get("commit_id", {}).get("S") == commit_id
 
     def _item(self, key: SessionKey) -> Item | None:
         with dynamo_errors():
-            answer = self._client.get_item(
-                TableName=self._table, Key=head_key(key), ConsistentRead=True
+            answer = when_free(
+                self._pace,
+                lambda: self._client.get_item(
+                    TableName=self._table, Key=head_key(key), ConsistentRead=True
+                ),
             )
         return answer.get("Item")
 
     def _sections(self, key: SessionKey) -> list[Item]:
         items: list[Item] = []
-        start: dict[str, Any] = {}
+        prefix = {":pk": keys.session_pk(key), ":prefix": keys.SECTION_PREFIX}
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "pk = :pk AND begins_with(sk, :prefix)",
+            "ExpressionAttributeValues": to_item(prefix),
+            "ConsistentRead": True,
+        }
         while True:
             with dynamo_errors():
-                answer = self._client.query(
-                    TableName=self._table,
-                    KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
-                    ExpressionAttributeValues=to_item(
-                        {":pk": keys.session_pk(key), ":prefix": keys.SECTION_PREFIX}
-                    ),
-                    ConsistentRead=True,
-                    **start,
-                )
+                answer = when_free(self._pace, lambda: self._client.query(**request))
             items += answer["Items"]
             if "LastEvaluatedKey" not in answer:
                 return items
-            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
 def head_key(key: SessionKey) -> Item:

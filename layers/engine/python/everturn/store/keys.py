@@ -146,6 +146,11 @@ def agent_object(tenant: str, agent_id: str, sha256: str) -> str:
     return f"{tenant}/agents//{agent_id}/{sha256}"
 
 
+def upload_object(tenant: str, upload_id: str) -> str:
+    """Return the object of an uploaded file; `file` is no SHA-256, so it is nobody's body."""
+    return f"{tenant}/uploads/{upload_id}/file"
+
+
 def group_id(key: SessionKey) -> str:
     """Return the queue's message group of a session: 52 characters. Source: architecture, 4."""
     return digest32(key.tenant, key.session)

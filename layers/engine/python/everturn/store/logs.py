@@ -10,8 +10,9 @@ from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.blobs import Blobs
 from everturn.store.bodies import materialise
-from everturn.store.codec import from_log_item
-from everturn.store.dynamo_errors import dynamo_errors
+from everturn.store.codec import from_log_item, readable
+from everturn.store.dynamo_errors import dynamo_errors, when_free
+from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 class Logs:
     """The log items of a table. A commit's key is the number of its last event."""
 
-    def __init__(self, table: str, client: DynamoDBClient, blobs: Blobs) -> None:
+    def __init__(self, table: str, client: DynamoDBClient, blobs: Blobs, pace: Pace) -> None:
         self._table = table
         self._client = client
         self._blobs = blobs
+        self._pace = pace
 
     def between(
         self, key: SessionKey, from_seq: int, to_seq: int | None, limit: int | None = None
@@ -48,7 +50,10 @@ class Logs:
         """Return `logged` with all bodies: one Query for each cluster of events that it refers to,
         one GET for each object that this process has not seen.
         """
-        return materialise(logged, lambda low, high: self.between(key, low, high), self._blobs.get)
+        with readable({"sk": "a body"}):
+            return materialise(
+                logged, lambda low, high: self.between(key, low, high), self._blobs.get
+            )
 
     def _query(self, key: SessionKey, low: int, high: int, limit: int | None) -> Iterator[Logged]:
         left = limit
@@ -67,12 +72,14 @@ class Logs:
             {":pk": keys.session_pk(key), ":low": keys.log_sk(low), ":high": keys.log_sk(high)}
         )
         with dynamo_errors():
-            return dict(
-                self._client.query(
+            answer = when_free(
+                self._pace,
+                lambda: self._client.query(
                     TableName=self._table,
                     KeyConditionExpression="pk = :pk AND sk BETWEEN :low AND :high",
                     ExpressionAttributeValues=values,
                     ConsistentRead=True,
                     **more,
-                )
+                ),
             )
+        return dict(answer)

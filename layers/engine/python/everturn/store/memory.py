@@ -6,7 +6,7 @@ It must not be kinder than the table: the same commits land, the same ones are r
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
@@ -17,6 +17,7 @@ from everturn.ports import (
     NewCommit,
     NodePlace,
     Owner,
+    Quarantine,
     SessionKey,
     TurnRecord,
     Watch,
@@ -118,6 +119,35 @@ class InMemorySessionStore:
             _check_version(key, head, kept.head)
             kept.head = replace(head, version=head.version + 1, owner=owner)
             return kept.head
+
+    def quarantine(self, key: SessionKey, head: Head | None, why: Quarantine) -> bool:
+        """Put a session aside."""
+        with self._lock:
+            now = self._of(key).head
+            if now is None or now.quarantined is not None:
+                return False
+            if head is not None:
+                _check_version(key, head, now)
+            self._of(key).head = replace(
+                now, version=now.version + 1, due_epoch_s=None, quarantined=why
+            )
+            return True
+
+    def lift(self, key: SessionKey, due_epoch_s: int | None) -> tuple[str, int] | None:
+        """End a quarantine."""
+        with self._lock:
+            now = self._of(key).head
+            if now is None or now.quarantined is None:
+                return None
+            after = replace(now, version=now.version + 1, due_epoch_s=due_epoch_s, quarantined=None)
+            self._of(key).head = after
+            return after.created, after.version
+
+    def quarantined(self) -> Iterator[SessionKey]:
+        """Yield the sessions that are put aside."""
+        with self._lock:
+            kept = [*self._sessions.items()]
+        return (key for key, one in kept if one.head and one.head.quarantined)
 
     def watch(self, key: SessionKey) -> Watch:
         """Return who reads."""

@@ -74,6 +74,11 @@ class InMemoryDirectory:
         if connection_id in self._connections:
             self._connections[connection_id][1].add(compact([session, subscription]))
 
+    def forget_subscription(self, connection_id: str, session: str, subscription: str) -> None:
+        """Take a subscription off its connection's list."""
+        if connection_id in self._connections:
+            self._connections[connection_id][1].discard(compact([session, subscription]))
+
     def delete_connection(self, connection_id: str) -> None:
         """Forget a connection."""
         self._connections.pop(connection_id, None)

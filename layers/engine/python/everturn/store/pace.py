@@ -15,6 +15,9 @@ SHORTEST_S: Final = 0.010
 LONGEST_S: Final = 0.050
 """Bounds of a wait between two tries. Source: storage-and-commits, "Commits" 3."""
 
+SLOWEST_S: Final = 0.8
+"""What the upper bound grows to, doubled by each throttled try: the table has to get room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -32,6 +35,7 @@ class Pace:
         """Return whether `deadline` has passed."""
         return self.monotonic() >= deadline
 
-    def pause(self) -> None:
-        """Wait a moment that others do not wait as well."""
-        self.sleep(self.between(SHORTEST_S, LONGEST_S))
+    def pause(self, throttled: int = 0) -> None:
+        """Wait a moment that others do not wait as well, longer after `throttled` tries."""
+        longest_s = min(LONGEST_S * 2.0 ** min(throttled, 10), SLOWEST_S)
+        self.sleep(self.between(SHORTEST_S, longest_s))

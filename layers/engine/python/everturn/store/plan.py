@@ -87,6 +87,7 @@ def head_after(commit: NewCommit) -> Head:
         session=commit.after,
         owner=commit.owner,
         due_epoch_s=commit.due_epoch_s if due_moves(stored_due, commit.due_epoch_s) else stored_due,
+        quarantined=before.quarantined if before else None,
     )
 
 

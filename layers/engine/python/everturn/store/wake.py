@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
@@ -40,6 +41,9 @@ _WRONG: Final = frozenset(
     }
 )
 """Codes that no repetition changes; all else passes."""
+
+_BUSY: Final = frozenset({"OverLimit", "RequestThrottled", "Throttling", "ThrottlingException"})
+"""Refusals with a 4xx that say nothing about the request. Source: SQS, "Common errors"."""
 
 
 class SqsWake:
@@ -126,6 +130,23 @@ def wake_errors() -> Iterator[None]:
         raise DefectError("wake-up refused: malformed request") from error
     except BotoCoreError as error:
         raise QueueUnavailable("the wake-up got no answer", retry_after_s=1.0) from error
+
+
+@contextmanager
+def visibility_errors() -> Iterator[None]:
+    """Turn botocore's errors into `PermissionError`, where a lease cannot be had any more, or into
+    another `OSError`, where nothing is known: it was too busy, or there was no answer.
+    """
+    try:
+        yield
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        is_ours = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+        if is_ours and status != HTTPStatus.TOO_MANY_REQUESTS and _code(error) not in _BUSY:
+            raise PermissionError("the queue refused to extend the lease") from error
+        raise OSError("the queue did not extend the lease") from error
+    except BotoCoreError as error:
+        raise OSError("the queue did not answer") from error
 
 
 def _code(error: ClientError) -> str:

@@ -17,7 +17,8 @@ from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
-from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of
+from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, when_free
+from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,15 +34,19 @@ _ROTATION_S: Final = 300
 class Watching:
     """The watch items, frames and due sessions of a table."""
 
-    def __init__(self, table: str, client: DynamoDBClient) -> None:
+    def __init__(self, table: str, client: DynamoDBClient, pace: Pace) -> None:
         self._table = table
         self._client = client
+        self._pace = pace
 
     def watch(self, key: SessionKey) -> Watch:
         """Return who reads the session: one GetItem."""
         with dynamo_errors():
-            answer = self._client.get_item(
-                TableName=self._table, Key=watch_key(key), ConsistentRead=True
+            answer = when_free(
+                self._pace,
+                lambda: self._client.get_item(
+                    TableName=self._table, Key=watch_key(key), ConsistentRead=True
+                ),
             )
         return to_watch(answer.get("Item"))
 
@@ -49,12 +54,17 @@ class Watching:
         """Record a subscription: one UpdateItem."""
         name = f"{_PREFIX}{watcher.connection_id}#{watcher.subscription}"
         with dynamo_errors():
-            self._client.update_item(
-                TableName=self._table,
-                Key=watch_key(key),
-                UpdateExpression="SET #watcher = :turn, #format = :format",
-                ExpressionAttributeNames={"#watcher": name, "#format": "format"},
-                ExpressionAttributeValues=to_item({":turn": watcher.turn_id, ":format": FORMAT}),
+            when_free(
+                self._pace,
+                lambda: self._client.update_item(
+                    TableName=self._table,
+                    Key=watch_key(key),
+                    UpdateExpression="SET #watcher = :turn, #format = :format",
+                    ExpressionAttributeNames={"#watcher": name, "#format": "format"},
+                    ExpressionAttributeValues=to_item(
+                        {":turn": watcher.turn_id, ":format": FORMAT}
+                    ),
+                ),
             )
 
     def remove(self, key: SessionKey, connection_id: str, subscription: str) -> None:
@@ -87,7 +97,10 @@ class Watching:
         """Update an item if its condition holds; if it does not, nothing was left to do."""
         with dynamo_errors():
             try:
-                self._client.update_item(TableName=self._table, **request)
+                when_free(
+                    self._pace,
+                    lambda: self._client.update_item(TableName=self._table, **request),
+                )
             except ClientError as error:
                 if fault_of(error) is not Fault.CONDITION:
                     raise
@@ -115,20 +128,17 @@ class Watching:
         found: list[Item] = []
         low = keys.delta_sk(dispatch_seq, after_n + 1)
         while len(found) < limit:
-            with dynamo_errors():
-                answer = self._client.query(
-                    TableName=self._table,
-                    KeyConditionExpression="pk = :pk AND sk BETWEEN :low AND :high",
-                    ExpressionAttributeValues=to_item(
-                        {
-                            ":pk": keys.session_pk(key),
-                            ":low": low,
-                            ":high": keys.delta_sk(keys.LAST_SEQ, 0),
-                        }
-                    ),
-                    ConsistentRead=True,
-                    Limit=limit - len(found),
-                )
+            between = {
+                ":pk": keys.session_pk(key),
+                ":low": low,
+                ":high": keys.delta_sk(keys.LAST_SEQ, 0),
+            }
+            answer = self._query(
+                KeyConditionExpression="pk = :pk AND sk BETWEEN :low AND :high",
+                ExpressionAttributeValues=to_item(between),
+                ConsistentRead=True,
+                Limit=limit - len(found),
+            )
             found += answer["Items"]
             if "LastEvaluatedKey" not in answer:
                 break
@@ -143,16 +153,21 @@ class Watching:
         for shard in (*keys.DUE_SHARDS[first:], *keys.DUE_SHARDS[:first]):
             if len(found) >= limit:
                 break
-            with dynamo_errors():
-                answer = self._client.query(
-                    TableName=self._table,
-                    IndexName=keys.DUE_INDEX,
-                    KeyConditionExpression="due_shard = :shard AND due_epoch_s <= :now",
-                    ExpressionAttributeValues=to_item({":shard": shard, ":now": now_epoch_s}),
-                    Limit=limit - len(found),
-                )
+            answer = self._query(
+                IndexName=keys.DUE_INDEX,
+                KeyConditionExpression="due_shard = :shard AND due_epoch_s <= :now",
+                ExpressionAttributeValues=to_item({":shard": shard, ":now": now_epoch_s}),
+                Limit=limit - len(found),
+            )
             found += [keys.session_of(item["pk"]["S"]) for item in answer["Items"]]
         return tuple(found)
+
+    def _query(self, **request: Any) -> dict[str, Any]:
+        with dynamo_errors():
+            answer = when_free(
+                self._pace, lambda: self._client.query(TableName=self._table, **request)
+            )
+        return dict(answer)
 
 
 def watch_key(key: SessionKey) -> Item:

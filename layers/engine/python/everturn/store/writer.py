@@ -48,6 +48,8 @@ class _Try:
     """Ids left over by commits that never landed, and which those are."""
 
     prepared: bool = False
+    throttled: int = 0
+    """Tries that were throttled."""
 
     def token(self) -> str:
         """Return the request's token: another one when the request is another one."""
@@ -76,18 +78,20 @@ class Writer:
         deadline = self._pace.deadline()
         attempt = _Try(plan, split(plan))
         while True:
+            throttled = attempt.throttled
             settled = self._once(attempt)
             if settled:
                 return settled
             if self._pace.is_over(deadline):
                 return self._given_up(plan)
-            self._pace.pause()
+            self._pace.pause(throttled)
 
     def _once(self, attempt: _Try) -> Head | None:
         """Return the head if the commit stands, `None` if it has to be tried again."""
         try:
             refused = self._send(attempt)
         except AwsError as error:
+            attempt.throttled += fault_of(error) is Fault.THROTTLED
             return self._after(error, attempt.plan)
         return self._judged(attempt, refused) if refused else attempt.plan.after
 

@@ -17,6 +17,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from everturn.commands.agents import Agents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.submit_input import SubmitInput, Submitted
+from everturn.commands.uploads import Uploads
 from everturn.errors import (
     EverturnError,
     InvalidId,
@@ -35,7 +36,11 @@ from everturn.observability import Metric, logger, metrics
 from everturn.protocol.client_input import read_input
 from everturn.protocol.ids import is_id
 from everturn.protocol.json_text import read_json
-from everturn.protocol.limits import MAX_AGENT_BYTES, MAX_INPUT_BODY_BYTES
+from everturn.protocol.limits import (
+    MAX_AGENT_BYTES,
+    MAX_INPUT_BODY_BYTES,
+    MAX_UPLOAD_REQUEST_BYTES,
+)
 from everturn.surfaces.callers import Caller, Callers
 
 JSON: Final = "application/json"
@@ -45,6 +50,8 @@ ROUTES: Final = (
     (re.compile("/v1/sessions/[^/]+"), "GET"),
     (re.compile("/v1/sessions/[^/]+/events"), "GET"),
     (re.compile("/v1/agents/[^/]+"), "DELETE, GET, PUT"),
+    (re.compile("/v1/uploads"), "POST"),
+    (re.compile("/v1/uploads/[^/]+"), "GET"),
 )
 """Paths, and the methods that they take; what comes here asked for another one."""
 
@@ -62,12 +69,14 @@ class HttpApi:
         submit: SubmitInput,
         read_session: ReadSession,
         agents: Agents,
+        uploads: Uploads,
         ready: Callable[[], dict[str, Any]],
     ) -> None:
         self._callers = callers
         self._submit = submit
         self._read_session = read_session
         self._agents = agents
+        self._uploads = uploads
         self._ready = ready
         self._app = APIGatewayHttpResolver(strip_prefixes=None)
         self._add_routes()
@@ -85,6 +94,8 @@ class HttpApi:
         app.put("/v1/agents/<agent_id>")(self._guarded(self._put_agent))
         app.get("/v1/agents/<agent_id>")(self._guarded(self._get_agent))
         app.delete("/v1/agents/<agent_id>")(self._guarded(self._delete_agent))
+        app.post("/v1/uploads")(self._guarded(self._post_upload))
+        app.get("/v1/uploads/<upload_id>")(self._guarded(self._get_upload))
         app.not_found(self._no_route)
 
     def _guarded(self, route: Callable[..., Result]) -> Callable[..., Response[str]]:
@@ -135,6 +146,13 @@ class HttpApi:
             raise UnknownAgent("There is no such agent.")
         self._agents.delete(caller.tenant, agent_id)
         return HTTPStatus.OK, {"ok": True}
+
+    def _post_upload(self, caller: Caller) -> Result:
+        body = self._body(MAX_UPLOAD_REQUEST_BYTES)
+        return HTTPStatus.CREATED, self._uploads.create(caller.tenant, body)
+
+    def _get_upload(self, caller: Caller, upload_id: str) -> Result:
+        return HTTPStatus.OK, self._uploads.get(caller.tenant, upload_id)
 
     def _no_route(self, _error: NotFoundError) -> Response[str]:
         event = self._app.current_event

@@ -43,6 +43,9 @@ from everturn.session.state import Call, CallStatus, Decision
 INVALID_IN_A_ROW: Final = 3
 """Source: decision-protocol D-8."""
 
+TOO_LARGE: Final = "too_large"
+"""Code of an answer over its limit, which the call's own error repeats. Source: field case F18."""
+
 NO_WORKER: Final = "no worker can run this tool"
 """Source: decision-protocol D-15."""
 
@@ -191,7 +194,8 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
     else:
         unsent = command.started == "no" and never_started(call, decision)
         error = f"{NOT_STARTED}{command.error}" if unsent else command.error
-        refused = ToolRefused(error, code="provider_error")
+        detail = {"reason": command.code} if command.code == TOO_LARGE else None
+        refused = ToolRefused(error, code="provider_error", detail=detail)
         fail_tool(journal, call, refused, decision_id=decision.id)
     dispatch_ready(journal, policy)
     write_result(journal)

@@ -1,0 +1,37 @@
+"""`UploadPlaces` in memory: what is signed can be received, and found from then on.
+
+It must not be used outside tests.
+"""
+
+from __future__ import annotations
+
+from everturn.store.upload_places import SignedPut, Upload
+
+HOST = "https://bucket.example.com"
+
+
+class InMemoryUploads:
+    """`UploadPlaces`; `receive` plays the caller's PUT."""
+
+    def __init__(self) -> None:
+        self._signed: dict[str, Upload] = {}
+        self._stored: dict[tuple[str, str], Upload] = {}
+
+    def signed_put(self, upload: Upload, valid_s: int) -> SignedPut:
+        """Return a URL that `receive` takes."""
+        url = f"{HOST}/{upload.tenant}/{upload.upload_id}?put&expires={valid_s}"
+        self._signed[url] = upload
+        return SignedPut(url, {"content-type": upload.content_type})
+
+    def signed_get(self, upload: Upload, valid_s: int) -> str:
+        """Return a URL that nobody serves."""
+        return f"{HOST}/{upload.tenant}/{upload.upload_id}?get&expires={valid_s}"
+
+    def find(self, tenant: str, upload_id: str) -> Upload | None:
+        """Return what was received."""
+        return self._stored.get((tenant, upload_id))
+
+    def receive(self, url: str) -> None:
+        """Take what `url` was signed for."""
+        upload = self._signed[url]
+        self._stored[upload.tenant, upload.upload_id] = upload

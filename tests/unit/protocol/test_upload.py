@@ -1,0 +1,86 @@
+"""A request for an upload is read strictly, each limit at its edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from everturn.errors import RejectedError, TooLarge
+from everturn.protocol.limits import (
+    MAX_CONTENT_TYPE_CHARS,
+    MAX_FILENAME_BYTES,
+    MAX_UPLOAD_BYTES,
+)
+from everturn.protocol.upload import UploadRequest, read_upload, reference_to
+
+ASKED: dict[str, Any] = {"filename": "a.png", "content_type": "image/png", "size_bytes": 3}
+
+
+def typed(chars: int) -> str:
+    """Return a content type of that length."""
+    return "text/plain; x=".ljust(chars, "y")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"sha256": "0f" * 32},
+        {"sha256": None},
+        {"size_bytes": 1},
+        {"size_bytes": MAX_UPLOAD_BYTES - 1},
+        {"size_bytes": MAX_UPLOAD_BYTES},
+        {"filename": "ü" * (MAX_FILENAME_BYTES // 2)},
+        {"filename": "x" * MAX_FILENAME_BYTES},
+        {"content_type": "text/plain; charset=utf-8"},
+        {"content_type": typed(MAX_CONTENT_TYPE_CHARS)},
+    ],
+)
+def test_what_is_within_the_limits_is_read_as_it_is(more: dict[str, Any]) -> None:
+    read = read_upload(ASKED | more)
+
+    assert read == UploadRequest(**ASKED | more)
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({"size_bytes": 0}, "/size_bytes"),
+        ({"size_bytes": -1}, "/size_bytes"),
+        ({"size_bytes": 1.5}, "/size_bytes"),
+        ({"size_bytes": True}, "/size_bytes"),
+        ({"filename": ""}, "/filename"),
+        ({"filename": "x" * (MAX_FILENAME_BYTES + 1)}, "/filename"),
+        ({"filename": "ü" * (MAX_FILENAME_BYTES // 2 + 1)}, "/filename"),
+        ({"filename": "../x"}, "/filename"),
+        ({"filename": "a\r\nb"}, "/filename"),
+        ({"content_type": "png"}, "/content_type"),
+        ({"content_type": "image/png\r\nx: y"}, "/content_type"),
+        ({"content_type": "image/png\n"}, "/content_type"),
+        ({"content_type": typed(MAX_CONTENT_TYPE_CHARS + 1)}, "/content_type"),
+        ({"sha256": "0f" * 31}, "/sha256"),
+        ({"sha256": "0F" * 32}, "/sha256"),
+        ({"tenant": "rival"}, "/tenant"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_path(more: dict[str, Any], path: str) -> None:
+    with pytest.raises(RejectedError) as refused:
+        read_upload(ASKED | more)
+
+    assert refused.value.code == "schema_violation"
+    assert refused.value.message.startswith(path)
+
+
+def test_a_file_over_the_limit_is_too_large() -> None:
+    with pytest.raises(TooLarge) as refused:
+        read_upload(ASKED | {"size_bytes": MAX_UPLOAD_BYTES + 1})
+
+    assert refused.value.fields == {
+        "limit_bytes": MAX_UPLOAD_BYTES,
+        "size_bytes": MAX_UPLOAD_BYTES + 1,
+    }
+
+
+def test_a_reference_is_no_url_that_anybody_could_fetch() -> None:
+    assert reference_to("0198") == "everturn:upload:0198"
