@@ -13,8 +13,8 @@ from everturn_local.runtime import LocalRuntime
 from everturn_local.showing import TurnPrinter, cost_table
 
 MESSAGE = (
-    "[[think:Two tools will tell me.]]"
-    '[[say:Let me look that up.]][[call:clock {"timezone":"Asia/Tokyo"}]]'
+    "[[think:Two tools will tell me.]][[sleep:300]][[say:Let me look that up.]][[sleep:300]]"
+    '[[call:clock {"timezone":"Asia/Tokyo"}]]'
     '[[call:convert {"value":26.2,"from":"mi","to":"km"}]]'
     "[[say:Here is what ]][[sleep:150]][[say:I found, ]][[sleep:150]][[say:word by word: ]]"
     "[[sleep:150]][[say:{{results}}]]"
