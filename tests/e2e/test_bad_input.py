@@ -13,7 +13,7 @@ from e2e.client import Client, message_body, new_id
 from e2e.conftest import Enter
 from e2e.waiting import NotInTime
 
-LEAKS = ("Traceback", "pydantic", "botocore", "dynamodb", "/work/", ".py", "arn:aws")
+LEAKS = ("Traceback", "pydantic", "botocore", "dynamodb", "/everturn/", ".py", "arn:aws")
 LIMIT_BYTES = 4 * 1024 * 1024
 
 
