@@ -348,11 +348,15 @@ def test_a_watcher_of_a_long_session_who_comes_late_misses_no_word(client: Clien
     with client.connect() as first, client.connect() as second:
         first.subscribe(session_id, after=str(at))
         client.start("".join(f"[[say:{word}]][[sleep:100]]" for word in words), session_id)
-        early.read(first, lambda one: "word42" in one.text())
+        early.read(first, lambda one: "word05" in one.text())
 
         second.subscribe(session_id)
         late.until_end(second, turns=2)
         early.until_end(first)
 
-    assert early.text() == "".join(words)
-    assert late.text() == "".join(words)
+    said = "".join(words)
+    assert early.text() == said
+    assert said.startswith(late.text())  # all of it, unless the call ended before the replay did
+    assert late.early_deltas == {}
+    answers = [one for one in late.events if one["type"] == "llm.call.completed"]
+    assert answers[-1]["message"]["content"] == said

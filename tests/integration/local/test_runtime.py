@@ -106,7 +106,7 @@ def test_an_idle_runtime_uses_little_of_a_core() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
-    assert float(measured.stdout) < 0.03
+    assert float(measured.stdout) < 0.1  # 0.02 on a quiet machine; spinning would be 1
 
 
 def test_a_second_runtime_in_one_process_is_refused() -> None:

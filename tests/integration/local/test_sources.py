@@ -241,8 +241,8 @@ def test_deliveries_are_quick(stack: Probe) -> None:
         queue_s.append(int(begun) / 1e9 - started)
         stream_s.append(int(fan["sk"]["S"]) / 1e9 - started)
 
-    assert min(queue_s) < 0.03
-    assert min(stream_s) < 0.1
+    assert min(queue_s) < 0.2  # some 30 ms on a quiet machine; polling would be seconds
+    assert min(stream_s) < 0.4  # some 50 ms on a quiet machine
 
 
 @pytest.mark.parametrize(
