@@ -148,7 +148,7 @@ def test_a_stream_of_a_session_at_rest_says_at_once_when_to_come_back(client: Cl
     reader.come_back()
 
     assert reader.retry_ms == 15_000
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 10
 
 
 def test_a_stream_waits_and_answers_when_something_comes(client: Client) -> None:

@@ -428,7 +428,7 @@ def test_the_time_limit_spans_the_whole_delivery(
     assert answer == DeliveryFailed(
         "the worker did not answer in time", "deadline_exceeded", True, "unknown"
     )
-    assert 0.3 <= monotonic() - begun < 1
+    assert 0.3 <= monotonic() - begun < 3
 
 
 @pytest.mark.parametrize("acts", [hang, drip])
@@ -441,7 +441,7 @@ def test_a_cancelled_delivery_ends_at_once(
     answer = deliver(decider, worker, cancelled=lambda: bool(worker.requests))
 
     assert answer == DeliveryFailed("the delivery was cancelled", "cancelled", False, "unknown")
-    assert monotonic() - begun < 1
+    assert monotonic() - begun < 3
 
 
 def test_a_delivery_cancelled_before_it_began_sends_nothing(

@@ -321,7 +321,7 @@ def test_a_message_that_is_sent_ends_a_long_poll_at_once() -> None:
         took_s = time.monotonic() - started
 
     assert bodies == ["late"]
-    assert took_s < 1
+    assert took_s < 4
 
 
 def test_patches_leave_moto_as_it_was() -> None:

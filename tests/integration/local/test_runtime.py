@@ -45,8 +45,8 @@ def test_a_runtime_starts_and_stops_in_time_even_with_running_invocations() -> N
     runtime.stop()
     stop_s = time.monotonic() - stopping
 
-    assert start_s < 3
-    assert stop_s < 3
+    assert start_s < 10
+    assert stop_s < 10
 
 
 def test_runtimes_one_after_another_share_nothing() -> None:

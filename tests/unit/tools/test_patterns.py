@@ -72,7 +72,7 @@ def test_a_search_within_the_limit_ends_soon(pattern: str, subject: str) -> None
     begun = time.monotonic()
     re.search(pattern, text)
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 def test_a_pattern_without_endless_repetition_searches_any_text() -> None:

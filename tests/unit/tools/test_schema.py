@@ -207,7 +207,7 @@ def test_large_values_are_checked_in_time() -> None:
     told = check_output({"uniqueItems": True, "items": {"type": "object"}}, items)
 
     assert told is None
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 def test_a_text_too_long_for_its_pattern_is_a_violation() -> None:
