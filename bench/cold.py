@@ -16,13 +16,13 @@ YARDSTICK: Final = "boto3"
 SHOWN: Final = 10
 
 READY: Final = {
-    "http_api": "http_api()",
-    "reader": "events_api()",
-    "websocket": "sockets()",
-    "authorizer": "callers()",
-    "driver": "advance_session()",
-    "fanout": "fan_out()",
-    "recovery": "recover()",
+    "http_api": "surfaces.http_api()",
+    "reader": "surfaces.events_api()",
+    "websocket": "surfaces.sockets()",
+    "authorizer": "use_cases.callers()",
+    "driver": "use_cases.advance_session()",
+    "fanout": "use_cases.fan_out()",
+    "recovery": "use_cases.recover()",
 }
 """What `wiring` makes for the first invocation of a function."""
 
@@ -89,7 +89,7 @@ def dearest_modules(name: str) -> list[tuple[str, float]]:
 
 def _handler(folder: Path) -> Cold:
     ready = READY.get(folder.name)
-    use = f"from everturn import wiring; wiring.{ready}" if ready else "pass"
+    use = f"from everturn.wiring import surfaces, use_cases; {ready}" if ready else "pass"
     return _best(folder.name, _TIMED.format(imports="import app", ready=use), folder)
 
 

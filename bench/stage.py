@@ -88,8 +88,8 @@ class Stage:
 
     def window(self, session_id: str) -> tuple[int, int]:
         """Return the newest event's number and the window's bytes; costs a read of its own."""
-        from everturn.ports import SessionKey  # noqa: PLC0415  # the runtime imports the engine afresh
-        from everturn.wiring import store  # noqa: PLC0415
+        from everturn.ports.sessions import SessionKey  # noqa: PLC0415  # the runtime imports the engine afresh
+        from everturn.wiring.adapters import store  # noqa: PLC0415
 
         head = store().head(SessionKey(TENANT, session_id))
         if head is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from everturn.errors import Unauthenticated
 from everturn.observability import logger
-from everturn.wiring import callers
+from everturn.rejections import Unauthenticated
+from everturn.wiring.use_cases import callers
 
 CALLERS = callers()
 

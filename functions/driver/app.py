@@ -12,7 +12,8 @@ from everturn.errors import ConflictError, TransientError
 from everturn.observability import logger, metrics
 from everturn.protocol.wake import WAKE
 from everturn.settings import settings
-from everturn.wiring import advance_session, extend_visibility
+from everturn.wiring.adapters import extend_visibility
+from everturn.wiring.use_cases import advance_session
 
 ADVANCE = advance_session()
 

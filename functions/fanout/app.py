@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger
-from everturn.wiring import fan_out, logged_commit
+from everturn.wiring.adapters import logged_commit
+from everturn.wiring.use_cases import fan_out
 
 FAN_OUT = fan_out()
 

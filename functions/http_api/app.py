@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger, metrics
-from everturn.wiring import http_api
+from everturn.wiring.surfaces import http_api
 
 API = http_api()
 """Made at the cold start: what is missing stops it there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger
-from everturn.wiring import events_api
+from everturn.wiring.surfaces import events_api
 
 API = events_api()
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from everturn.commands.recover import Settled
 from everturn.observability import Metric, logger, metrics
 from everturn.protocol.wake import WAKE
-from everturn.wiring import recover
+from everturn.wiring.use_cases import recover
 
 RECOVER = recover()
 

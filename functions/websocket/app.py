@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger, metrics
-from everturn.wiring import sockets
+from everturn.wiring.surfaces import sockets
 
 SOCKETS = sockets()
 

@@ -33,9 +33,9 @@ class Access:
 
 def open_access(runtime: LocalRuntime, workspace: str, api_key: str | None = None) -> Access:
     """Create the tenant and an API key for it; a key is made up where none is given."""
-    from everturn.ports import ApiKey  # noqa: PLC0415  # the runtime imports the engine afresh at each start
+    from everturn.ports.directory import ApiKey  # noqa: PLC0415  # the runtime imports the engine afresh at each start
     from everturn.surfaces.callers import hash_of  # noqa: PLC0415
-    from everturn.wiring import directory  # noqa: PLC0415
+    from everturn.wiring.adapters import directory  # noqa: PLC0415
 
     key = api_key or KEY_PREFIX + secrets.token_urlsafe(32)
     directory().put_tenant(workspace, {"name": workspace})

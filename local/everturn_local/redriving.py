@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 import boto3
 
 from everturn.commands.redrive import DeadLetters, Redrive, Redriven
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 from everturn.store.blobs import NoBlobs
 from everturn.store.dead_letters import SqsDeadLetters
 from everturn.store.dynamo import DynamoSessionStore
 from everturn.store.wake import SqsWake
-from everturn.wiring import AWS, CLOCK, late
+from everturn.wiring.clients import AWS, CLOCK, late
 
 
 def redrive(

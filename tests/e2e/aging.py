@@ -30,18 +30,19 @@ class _Aged:
     """Uses the engine as the runtime imported it: each start imports it afresh."""
 
     def __init__(self, tenant: str, session_id: str) -> None:
-        wiring = importlib.import_module("everturn.wiring")
-        self._ports = importlib.import_module("everturn.ports")
+        adapters = importlib.import_module("everturn.wiring.adapters")
+        use_cases = importlib.import_module("everturn.wiring.use_cases")
+        self._sessions = importlib.import_module("everturn.ports.sessions")
         self._commands = importlib.import_module("everturn.session.commands")
         self._events = importlib.import_module("everturn.session.events.sessions")
         self._facts = importlib.import_module("everturn.session.facts")
         self._decide = importlib.import_module("everturn.session.decide.entry").decide
         self._due = importlib.import_module("everturn.session.propose").due_epoch_s
-        self._clock = wiring.CLOCK
-        self._store = wiring.store()
-        self._key = self._ports.SessionKey(tenant, session_id)
+        self._clock = importlib.import_module("everturn.wiring.clients").CLOCK
+        self._store = adapters.store()
+        self._key = self._sessions.SessionKey(tenant, session_id)
         head = self._store.head(self._key)
-        loaded = wiring.session_reader().load(self._key, head)
+        loaded = use_cases.session_reader().load(self._key, head)
         self._head, self._known = head, loaded.facts
 
     @property
@@ -82,7 +83,7 @@ class _Aged:
         decided = self._decide(head.session, make(stamp, self._known))
         session = decided.session
         self._head = self._store.append(
-            self._ports.NewCommit(
+            self._sessions.NewCommit(
                 key=self._key,
                 before=head,
                 after=session,

@@ -56,8 +56,8 @@ class _Reading:
     """Reads with the engine as the runtime imported it: each start imports it afresh."""
 
     def __init__(self, tenant: str, session_id: str) -> None:
-        ports = importlib.import_module("everturn.ports")
-        self._store = importlib.import_module("everturn.wiring").store()
+        ports = importlib.import_module("everturn.ports.sessions")
+        self._store = importlib.import_module("everturn.wiring.adapters").store()
         self._reading = importlib.import_module("everturn.commands.reading")
         self._request = importlib.import_module("everturn.session.request")
         self.fold = importlib.import_module("everturn.session.evolve").fold

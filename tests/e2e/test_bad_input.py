@@ -383,7 +383,7 @@ def test_a_last_event_id_that_is_not_ours_is_refused(client: Client) -> None:
 
 
 def test_a_tenant_without_the_demo_model_is_told_so(client: Client) -> None:
-    directory = importlib.import_module("everturn.wiring").directory()
+    directory = importlib.import_module("everturn.wiring.adapters").directory()
     directory.put_tenant(client.tenant, {"demo_provider": "off"})
 
     response = client.say("hello")

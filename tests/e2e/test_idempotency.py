@@ -190,8 +190,10 @@ def test_a_wake_up_that_is_lost_is_made_up_for_by_the_sweep(
 
 def turn_due(client: Client, turn: Turn) -> int:
     """Return the epoch second from which on the sweep looks after a session."""
-    store = importlib.import_module("everturn.wiring").store()
-    key = importlib.import_module("everturn.ports").SessionKey(client.tenant, turn.session_id)
+    store = importlib.import_module("everturn.wiring.adapters").store()
+    key = importlib.import_module("everturn.ports.sessions").SessionKey(
+        client.tenant, turn.session_id
+    )
     due: int = store.head(key).due_epoch_s
     return due
 

@@ -15,10 +15,10 @@ from everturn.errors import StoreUnavailable
 from everturn.llm.catalogue import Route
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 from everturn.llm.registry import ModelRegistry, Served
-from everturn.ports import Watcher
+from everturn.ports.decider import WorkerAnswer
+from everturn.ports.streams import Watcher
 from everturn.protocol.wake import WAKE
 from everturn.push.frames import EventPush, Push
-from everturn.workers.answer import WorkerAnswer
 from unit.drive.world import KEY, RecordingLanes, SteppingClock, World, answered, lease, result
 
 LEASE_MS = 120_000

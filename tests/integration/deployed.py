@@ -114,7 +114,9 @@ class Deployed:
     def seed(self) -> None:
         """Write what the samples refer to: a key, an agent, an input in the past, a reader."""
         from everturn.commands.agents import Agents  # noqa: PLC0415
-        from everturn.ports import ApiKey, SessionKey, Watcher  # noqa: PLC0415
+        from everturn.ports.directory import ApiKey  # noqa: PLC0415
+        from everturn.ports.sessions import SessionKey  # noqa: PLC0415
+        from everturn.ports.streams import Watcher  # noqa: PLC0415
         from everturn.surfaces.callers import hash_of  # noqa: PLC0415
 
         self.directory.put_api_key(hash_of(API_KEY), ApiKey(TENANT, "sample"))
@@ -250,9 +252,10 @@ def queued(event: dict[str, Any], stack: Deployed, queue: str = "Queue") -> dict
 
 def forget_wiring() -> None:
     """Make the engine's process-wide adapters anew when they are next asked for."""
-    from everturn import settings, wiring  # noqa: PLC0415  # after the variables are set
+    from everturn import settings  # noqa: PLC0415  # after the variables are set
+    from everturn.wiring import adapters, clients, surfaces, use_cases  # noqa: PLC0415
 
-    for module in (settings, wiring):
+    for module in (settings, clients, adapters, use_cases, surfaces):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

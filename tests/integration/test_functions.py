@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from everturn.observability import metrics
-from everturn.ports import Owner, SessionKey
+from everturn.ports.sessions import Owner, SessionKey
 from integration.deployed import (
     CONNECTION,
     EVENTS,

@@ -21,12 +21,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from everturn.ports import WorkerTarget
+from everturn.delivery.deliver import WebhookDecider
+from everturn.delivery.signature import sign_body, verify
+from everturn.delivery.url_guard import Networks
+from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer, WorkerTarget
 from everturn.protocol.decision import DecisionResponse
-from everturn.workers.answer import Answered, Deferred, DeliveryFailed, WorkerAnswer
-from everturn.workers.deliver import WebhookDecider
-from everturn.workers.signature import sign_body, verify
-from everturn.workers.url_guard import Networks
 
 NOW = 1_800_000_000
 BODY = '{"session_id":"s1","trigger":{"type":"session.start"},"grüße":1}'.encode()

@@ -4,13 +4,12 @@ import inspect
 
 import pytest
 
-from everturn import errors
+from everturn import errors, rejections
 from everturn.errors import (
     ConflictError,
     DefectError,
     EverturnError,
     IdsTaken,
-    InvalidJson,
     LeaseLost,
     NewerFormat,
     OutcomeUnknown,
@@ -19,20 +18,22 @@ from everturn.errors import (
     StoreUnavailable,
     TerminalError,
     TransientError,
-    TurnAlreadyActive,
-    UnknownRoute,
     VersionConflict,
     log_level,
     queue_outcome,
     to_http,
 )
+from everturn.rejections import InvalidJson, TurnAlreadyActive, UnknownRoute
 
 FAMILIES = (RejectedError, ConflictError, TransientError, TerminalError, DefectError)
 
 LEAVES = [
     thing
-    for _, thing in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(thing, EverturnError) and thing not in (EverturnError, *FAMILIES)
+    for module in (errors, rejections)
+    for _, thing in inspect.getmembers(module, inspect.isclass)
+    if thing.__module__ == module.__name__
+    and issubclass(thing, EverturnError)
+    and thing not in (EverturnError, *FAMILIES)
 ]
 
 REJECTED = [leaf for leaf in LEAVES if issubclass(leaf, RejectedError)]

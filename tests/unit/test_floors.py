@@ -14,19 +14,20 @@ ENGINE = ROOT / "layers" / "engine" / "python"
 PACKAGE = ENGINE / "everturn"
 FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 
-GROUND = {"protocol", "errors", "settings", "observability"}
+GROUND = {"protocol", "errors", "rejections", "settings", "observability"}
 CORE = {"session"}
 PORTS = {"ports"}
-ADAPTERS = {"store", "llm", "tools", "workers", "push", "clock"}
+ADAPTERS = {"store", "llm", "tools", "delivery", "push", "clock"}
 USE_CASES = {"drive", "commands"}
 TOP = {"surfaces", "wiring"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "rejections": {"errors"},
     "settings": {"errors"},
     "observability": set(),
-    "protocol": {"errors"},
-    "session": {"protocol", "errors"},
+    "protocol": {"errors", "rejections"},
+    "session": {"protocol", "errors", "rejections"},
     "ports": GROUND | CORE,
     **dict.fromkeys(ADAPTERS, GROUND | CORE | PORTS),
     # A driver reads sessions as the other use cases do; these never need a driver.
@@ -45,7 +46,7 @@ HOMELESS = {"utils", "util", "helpers", "helper", "common", "manager", "managers
 READS_ENVIRONMENT = {
     "settings.py",
     # A local agent's secret may be named by a variable ({"env": …}); which one is not known before.
-    "workers/secret_places.py",
+    "delivery/secret_places.py",
 }
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -12,7 +12,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from everturn.ports import Directory, SessionKey, SessionStore
+from everturn.ports.directory import Directory
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import SessionKey
 from everturn.store.blobs import S3Blobs
 from everturn.store.directory import DynamoDirectory
 from everturn.store.dynamo import DynamoSessionStore

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from everturn.ports import Head, NewCommit, SessionKey
+from everturn.ports.sessions import Head, NewCommit, SessionKey
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.messages import (
     AgentPrivate,

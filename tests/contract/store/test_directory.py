@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from everturn.ports import AgentRecord, ApiKey, Directory
+from everturn.ports.directory import AgentRecord, ApiKey, Directory
 
 
 def agent(text: str = "Be kind.") -> AgentRecord:

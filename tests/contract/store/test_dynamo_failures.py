@@ -23,7 +23,8 @@ from everturn.errors import (
     StoreUnavailable,
     VersionConflict,
 )
-from everturn.ports import Delta, NodePlace, Owner, SessionKey
+from everturn.ports.sessions import NodePlace, Owner, SessionKey
+from everturn.ports.streams import Delta
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.shape import Anchor

@@ -6,7 +6,8 @@ import pytest
 
 from contract.store.conftest import Aws
 from contract.store.samples import NOON_MS, commit, created, id_of, message, plain_turn, tool_call
-from everturn.ports import Delta, Head, Owner, SessionKey, Watcher
+from everturn.ports.sessions import Head, Owner, SessionKey
+from everturn.ports.streams import Delta, Watcher
 from everturn.session.events.messages import AgentPrivate, AgentUpdated
 from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event

@@ -18,7 +18,7 @@ from everturn.errors import (
     StoreRefused,
     VersionConflict,
 )
-from everturn.ports import NodePlace, SessionKey
+from everturn.ports.sessions import NodePlace, SessionKey
 
 
 def surplus_messages(count: int = 150) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contract.store.conftest import Aws
 from contract.store.samples import commit, plain_turn
 from everturn.commands.reading import SessionReader
-from everturn.ports import Head, SessionKey
+from everturn.ports.sessions import Head, SessionKey
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.shape import Anchor
 from everturn.store.dynamo import DynamoSessionStore

@@ -12,13 +12,14 @@ from contract.store.failing import failing, loses_the_answer, never_arrives, ref
 from contract.store.samples import CREATED, NOON_MS, commit, created, message
 from everturn.errors import (
     NewerFormat,
-    SessionQuarantined,
     StoreRefused,
     StoreUnavailable,
     StoreUnreadable,
     VersionConflict,
 )
-from everturn.ports import Head, Quarantine, SessionKey, SessionStore
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, Quarantine, SessionKey
+from everturn.rejections import SessionQuarantined
 
 WHY = Quarantine("contradiction", NOON_MS, '{"step":"llm"}')
 

@@ -12,14 +12,9 @@ from contract.store.samples import (
     message,
 )
 from everturn.errors import VersionConflict
-from everturn.ports import (
-    Delta,
-    Owner,
-    SessionKey,
-    SessionStore,
-    Watch,
-    Watcher,
-)
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Owner, SessionKey
+from everturn.ports.streams import Delta, Watch, Watcher
 
 
 def test_a_claim_changes_owner_and_version_alone(store: SessionStore, key: SessionKey) -> None:

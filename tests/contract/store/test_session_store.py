@@ -16,15 +16,9 @@ from contract.store.samples import (
     tool_call,
 )
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
-from everturn.ports import (
-    Head,
-    NodePlace,
-    Owner,
-    SessionKey,
-    SessionStore,
-    TurnRecord,
-    Watch,
-)
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, NodePlace, Owner, SessionKey, TurnRecord
+from everturn.ports.streams import Watch
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.sessions import TurnStarted
 from everturn.session.events.stored import Event

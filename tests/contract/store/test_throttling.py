@@ -21,7 +21,9 @@ from contract.store.failing import Failing, Trouble, never_arrives, refuses
 from contract.store.samples import CREATED, NOON_MS, commit, created, message
 from everturn.errors import DefectError, EverturnError, QueueUnavailable, StoreRefused
 from everturn.errors import StoreUnavailable as Unavailable
-from everturn.ports import ApiKey, Delta, NewCommit, Owner, Quarantine, SessionKey, Watcher
+from everturn.ports.directory import ApiKey
+from everturn.ports.sessions import NewCommit, Owner, Quarantine, SessionKey
+from everturn.ports.streams import Delta, Watcher
 from everturn.push.outcome import Failed, Gone, PushOutcome, Throttled, TooLarge
 from everturn.push.websocket import WebSocketPush
 from everturn.store.blobs import NoBlobs, S3Blobs, place_of

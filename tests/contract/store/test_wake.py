@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutEr
 from contract.store.conftest import REGION, Aws
 from contract.store.samples import CREATED, NOON_MS
 from everturn.errors import DefectError, QueueUnavailable
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.wake import WAKE
 from everturn.store import keys
 from everturn.store.memory_directory import InMemoryWake, Sent

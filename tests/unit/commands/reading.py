@@ -5,7 +5,7 @@ from __future__ import annotations
 from everturn.commands.read_events import (
     ReadEvents,
 )
-from everturn.ports import Delta
+from everturn.ports.streams import Delta
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY, FrozenClock, World
 

@@ -12,15 +12,16 @@ from everturn.errors import (
     DefectError,
     EverturnError,
     NewerFormat,
-    SessionQuarantined,
     StoreRefused,
     StoreUnavailable,
     StoreUnreadable,
     VersionConflict,
 )
-from everturn.ports import Head, Logged, Quarantine, SessionKey, Watch, Watcher
+from everturn.ports.sessions import Head, Logged, Quarantine, SessionKey
+from everturn.ports.streams import Watch, Watcher
 from everturn.protocol.client_input import read_input
 from everturn.protocol.wake import WAKE
+from everturn.rejections import SessionQuarantined
 from everturn.store.codec import refusal
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY, NOON_MS, TENANT, FrozenClock, World, body, says

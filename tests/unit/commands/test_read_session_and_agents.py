@@ -9,8 +9,9 @@ import pytest
 from everturn.commands.agents import Agents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.reading import SessionReader
-from everturn.errors import (
-    DefectError,
+from everturn.errors import DefectError
+from everturn.protocol.limits import MAX_AGENT_BYTES
+from everturn.rejections import (
     InvalidToolSchema,
     NotYetSupported,
     SchemaViolation,
@@ -18,7 +19,6 @@ from everturn.errors import (
     UnknownAgent,
     UnknownSession,
 )
-from everturn.protocol.limits import MAX_AGENT_BYTES
 from unit.drive.world import AGENT, KEY, TENANT, FrozenClock, World, answered
 
 

@@ -16,9 +16,10 @@ from everturn.commands.read_events import (
     sse,
 )
 from everturn.commands.subscribe import FIRST
-from everturn.errors import UnknownSession, UnknownTurn
-from everturn.ports import Head, SessionKey, TurnRecord, Watch
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
+from everturn.ports.streams import Watch
 from everturn.push.envelopes import Cursor
+from everturn.rejections import UnknownSession, UnknownTurn
 from everturn.store.memory import InMemorySessionStore
 from unit.commands.reading import delta, dispatch_seq, events_of, last_of, two_turns
 from unit.drive.world import KEY, TENANT, FrozenClock, World

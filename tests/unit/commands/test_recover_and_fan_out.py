@@ -10,7 +10,8 @@ import pytest
 from everturn.commands.fan_out import FanOut
 from everturn.commands.recover import GIVEN_UP, Recover
 from everturn.errors import NewerFormat, VersionConflict
-from everturn.ports import Head, Owner, SessionKey, Watcher
+from everturn.ports.sessions import Head, Owner, SessionKey
+from everturn.ports.streams import Watcher
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY, TENANT, FrozenClock, NoQueue, World
 

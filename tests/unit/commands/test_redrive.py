@@ -8,7 +8,8 @@ import pytest
 
 from everturn.commands.redrive import DeadLetters, Done, Redrive, Redriven
 from everturn.errors import QueueUnavailable, StoreUnavailable, StoreUnreadable
-from everturn.ports import Quarantine, SessionKey, Wake
+from everturn.ports.sessions import Quarantine, SessionKey
+from everturn.ports.wake import Wake
 from everturn.protocol.wake import DeadLetter
 from unit.commands.test_quarantine import Broken
 from unit.drive.world import KEY, NOON_MS, TENANT, FrozenClock, NoQueue, World

@@ -8,18 +8,11 @@ import pytest
 
 from everturn.commands.attempts import BUDGET_S
 from everturn.commands.submit_input import Submitted, demo_allowed
-from everturn.errors import (
-    IdsTaken,
-    InvalidId,
-    NotYetSupported,
-    StoreUnavailable,
-    TurnAlreadyActive,
-    UnknownAgent,
-    VersionConflict,
-)
+from everturn.errors import IdsTaken, StoreUnavailable, VersionConflict
 from everturn.llm.catalogue import Catalogue
-from everturn.ports import Head, NewCommit, Owner, SessionKey, TurnRecord
+from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey, TurnRecord
 from everturn.protocol.client_input import read_input
+from everturn.rejections import InvalidId, NotYetSupported, TurnAlreadyActive, UnknownAgent
 from everturn.session.facts import Facts, Pinned, Route
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY, TENANT, NoQueue, World, answered, body, says

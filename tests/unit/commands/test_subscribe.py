@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from everturn.commands.subscribe import FIRST, Subscribe
-from everturn.errors import UnknownSession
-from everturn.ports import Head, SessionKey, Watcher
+from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.streams import Watcher
 from everturn.push.envelopes import Cursor
+from everturn.rejections import UnknownSession
 from everturn.store.memory import InMemorySessionStore
 from unit.commands.reading import delta, dispatch_seq, events_of, two_turns
 from unit.drive.world import KEY, TENANT, World

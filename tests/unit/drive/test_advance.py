@@ -8,11 +8,11 @@ import pytest
 
 from everturn.drive.lease import Lease
 from everturn.errors import LeaseLost
-from everturn.ports import Head, NewCommit, Owner, SessionKey
+from everturn.ports.decider import Answered
+from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
 from everturn.protocol.wake import WAKE
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.store.memory import InMemorySessionStore
-from everturn.workers.answer import Answered
 from unit.drive.world import (
     KEY,
     FrozenClock,

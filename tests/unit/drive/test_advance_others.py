@@ -10,14 +10,15 @@ import pytest
 
 from everturn.commands.recover import Recover
 from everturn.errors import DefectError, StoreUnavailable
-from everturn.ports import Logged, SessionKey, Watch, Watcher
+from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
+from everturn.ports.sessions import Logged, SessionKey
+from everturn.ports.streams import Watch, Watcher
 from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wake import WAKE, WakeUp
 from everturn.session.commands import Deliveries
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.store.memory import InMemorySessionStore
-from everturn.workers.answer import Answered, DeliveryFailed, WorkerAnswer
 from unit.drive.world import (
     KEY,
     TENANT,

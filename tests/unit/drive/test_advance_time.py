@@ -9,7 +9,7 @@ import pytest
 from everturn.drive.timer import SLEPT_MS
 from everturn.errors import QueueUnavailable
 from everturn.llm.failure import FailureCode, ModelFailed
-from everturn.ports import Owner
+from everturn.ports.sessions import Owner
 from unit.drive.world import (
     QUICK_RETRY,
     FrozenClock,

@@ -8,7 +8,8 @@ import pytest
 
 from everturn.drive.stream import Stream
 from everturn.errors import StoreUnavailable
-from everturn.ports import Delta, Logged, SessionKey, Watch, Watcher
+from everturn.ports.sessions import Logged, SessionKey
+from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.protocol.llm import StreamDelta
 from everturn.push.frames import DeltaPush, EventPush
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored

@@ -10,9 +10,9 @@ import pytest
 from everturn.drive.decision import DELIVERY_LIMIT_S
 from everturn.drive.prepare import Preparer
 from everturn.errors import DefectError
+from everturn.ports.decider import Answered, Deferred, DeliveryFailed
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.session.propose import CallModel, DeliverToWorker
-from everturn.workers.answer import Answered, Deferred, DeliveryFailed
 from unit.drive.world import TOOLS, World, answered, result
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

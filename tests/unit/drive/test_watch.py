@@ -8,7 +8,8 @@ import pytest
 
 from everturn.drive.watch import watching
 from everturn.errors import StoreUnavailable
-from everturn.ports import Head, SessionKey, Watch
+from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.streams import Watch
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.world import KEY
 

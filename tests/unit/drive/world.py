@@ -22,7 +22,11 @@ from everturn.llm.catalogue import ModelFacts, Route
 from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 from everturn.llm.registry import ModelRegistry, Served
-from everturn.ports import Directory, Head, Logged, SessionKey, SessionStore, Wake, WorkerTarget
+from everturn.ports.decider import Answered, WorkerAnswer, WorkerTarget
+from everturn.ports.directory import Directory
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, Logged, SessionKey
+from everturn.ports.wake import Wake
 from everturn.protocol.client_input import read_input
 from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.llm import LlmRequest, Usage
@@ -34,7 +38,6 @@ from everturn.push.outcome import PushOutcome, Sent
 from everturn.session.commands import Deliveries
 from everturn.store.memory import InMemorySessionStore
 from everturn.store.memory_directory import InMemoryDirectory, InMemoryWake
-from everturn.workers.answer import Answered, WorkerAnswer
 
 NOON_MS = 1_767_268_800_000
 """2026-01-01T12:00:00Z."""

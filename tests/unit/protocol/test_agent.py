@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import (
-    DuplicateToolName,
-    FormatRequiresWorker,
-    InvalidHandler,
-    RejectedError,
-    SchemaViolation,
-)
+from everturn.errors import RejectedError
 from everturn.protocol.agent import (
     AGENT_CONFIG,
     RETRY_POLICY,
@@ -25,6 +19,12 @@ from everturn.protocol.agent import (
 )
 from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import (
+    DuplicateToolName,
+    FormatRequiresWorker,
+    InvalidHandler,
+    SchemaViolation,
+)
 
 POLICY = {"timeout_secs": None, "max_retries": 3, "backoff_base_secs": 2, "backoff_max_secs": 60.5}
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import RejectedError, UnknownInput
+from everturn.errors import RejectedError
 from everturn.protocol.client_input import CLIENT_INPUT, read_input
 from everturn.protocol.json_text import read_json
 from everturn.protocol.limits import MAX_JSON_DEPTH, MAX_VIEW_MESSAGES
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import UnknownInput
 
 USER = {"role": "user", "content": "hi"}
 MESSAGE = {"type": "client.message", "agent_id": "a", "message": USER}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import RejectedError, SchemaViolation
+from everturn.errors import RejectedError
 from everturn.protocol.action import ACTION, SETTLE_ACTION
 from everturn.protocol.decision import (
     DECISION_REQUEST,
@@ -23,6 +23,7 @@ from everturn.protocol.limits import (
     MAX_VIEW_MESSAGES,
 )
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import SchemaViolation
 
 POLICY = {"timeout_secs": 60, "max_retries": 3, "backoff_base_secs": 2, "backoff_max_secs": 60}
 USER = {"id": "m1", "role": "user", "content": "hi"}

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everturn.errors import SchemaViolation
 from everturn.protocol.events import EVENT_ENVELOPE, from_rfc3339, to_rfc3339
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import SchemaViolation
 
 FIRST_MS = -62_135_596_800_000
 LAST_MS = 253_402_300_799_999

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import RejectedError, TurnAlreadyActive, to_http
+from everturn.errors import RejectedError, to_http
 from everturn.protocol.frames import OUT_FRAME, read_frame, to_error_frame
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import TurnAlreadyActive
 
 MESSAGE = {
     "type": "client.message",

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everturn.errors import InvalidId
 from everturn.protocol.ids import (
     MAX_UUID7_MS,
     check_id,
@@ -16,6 +15,7 @@ from everturn.protocol.ids import (
     uuid5_in,
     uuid7,
 )
+from everturn.rejections import InvalidId
 
 ALLOWED = "ABCXYZabcxyz0189._:@-"
 TIMES = st.integers(min_value=0, max_value=MAX_UUID7_MS)

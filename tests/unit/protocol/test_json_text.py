@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everturn.errors import InvalidJson
 from everturn.protocol.json_text import canonical, compact, read_json
 from everturn.protocol.limits import MAX_JSON_DEPTH
+from everturn.rejections import InvalidJson
 
 JSON_VALUES = st.recursive(
     st.none()

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from everturn.errors import SchemaViolation
 from everturn.protocol.llm import LlmRequest, LlmResponse, StreamDelta, Usage
 from everturn.protocol.wire import WireModel, parse, to_json
+from everturn.rejections import SchemaViolation
 
 EXAMPLES: list[tuple[type[WireModel], dict[str, Any]]] = [
     (LlmRequest, {"model": "m", "messages": []}),

@@ -3,7 +3,6 @@
 import pytest
 from pydantic import TypeAdapter
 
-from everturn.errors import InvalidMessage, SchemaViolation
 from everturn.protocol.ids import MessageId, NodeId
 from everturn.protocol.message import (
     DraftMessage,
@@ -18,6 +17,7 @@ from everturn.protocol.message import (
     check_message,
 )
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import InvalidMessage, SchemaViolation
 
 DRAFT = TypeAdapter(DraftMessage)
 MESSAGE = TypeAdapter(Message)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import SchemaViolation
 from everturn.protocol.trigger import TRIGGER
 from everturn.protocol.wire import parse, to_json
+from everturn.rejections import SchemaViolation
 
 DRAFT = {"role": "user", "content": "hi"}
 DEADLINE = "2030-01-01T00:00:00.000Z"

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import RejectedError, TooLarge
+from everturn.errors import RejectedError
 from everturn.protocol.limits import (
     MAX_CONTENT_TYPE_CHARS,
     MAX_FILENAME_BYTES,
     MAX_UPLOAD_BYTES,
 )
 from everturn.protocol.upload import UploadRequest, read_upload, reference_to
+from everturn.rejections import TooLarge
 
 ASKED: dict[str, Any] = {"filename": "a.png", "content_type": "image/png", "size_bytes": 3}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter, ValidationError
 
-from everturn.errors import InvalidId, RejectedError, SchemaViolation
+from everturn.errors import RejectedError
 from everturn.protocol.ids import VALID_ID
 from everturn.protocol.wire import (
     Json,
@@ -20,6 +20,7 @@ from everturn.protocol.wire import (
     parse,
     to_json,
 )
+from everturn.rejections import InvalidId, SchemaViolation
 
 
 class Leaf(WireModel):

@@ -6,10 +6,11 @@ from typing import Any, get_args
 
 import pytest
 
-from everturn.errors import InvalidId
-from everturn.ports import Delta, Logged, Watcher
+from everturn.ports.sessions import Logged
+from everturn.ports.streams import Delta, Watcher
 from everturn.push.envelopes import Cursor, delta_payload, envelopes, payload, read_cursor
 from everturn.push.subscriptions import event_pushes
+from everturn.rejections import InvalidId
 from everturn.session.events.decisions import (
     AsOf,
     DecisionCompleted,

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from everturn.errors import TurnAlreadyActive
+from everturn.rejections import TurnAlreadyActive
 from everturn.session.commands import LeftOpen, ToolRefused
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.decide.turn_end import FAILED_BEFORE_RESULT

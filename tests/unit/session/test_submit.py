@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from everturn.errors import AgentMismatch, TurnAlreadyActive, UnsupportedView
+from everturn.rejections import AgentMismatch, TurnAlreadyActive, UnsupportedView
 from everturn.session.commands import KnownMessage
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import AgentUpdated, MessageNew

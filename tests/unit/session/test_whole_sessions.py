@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from everturn.errors import TurnAlreadyActive
 from everturn.protocol.json_text import canonical
+from everturn.rejections import TurnAlreadyActive
 from everturn.session.commands import LeftOpen, ToolRefused
 from everturn.session.events.decisions import DecisionErrored, DecisionQueued
 from everturn.session.events.model_calls import ModelCallRequested

@@ -10,7 +10,7 @@ import pytest
 
 from contract.store.samples import created, message
 from everturn.errors import StoreRefused
-from everturn.ports import Logged
+from everturn.ports.sessions import Logged
 from everturn.session.events.stored import Event, to_json
 from everturn.session.refs import BlobPlace, Ref, same_as
 from everturn.store.bodies import INLINE_BODY_BYTES, materialise, read_event, spill

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contract.store.samples import created, id_of, tool_call
 from everturn.errors import IdsTaken, NewerFormat
-from everturn.ports import Head, NewCommit, Owner, SessionKey
+from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
 from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.evolve import fold
 from everturn.session.refs import BlobPlace

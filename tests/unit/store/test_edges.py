@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract.store.samples import commit, created, tool_call
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.ids import is_id
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contract.store.samples import created, id_of, message, plain_turn, tool_call
-from everturn.ports import NodePlace, TurnRecord
+from everturn.ports.sessions import NodePlace, TurnRecord
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, StateUpdated
 from everturn.session.events.sessions import TurnCompleted, TurnStarted
 from everturn.session.events.shape import Anchor

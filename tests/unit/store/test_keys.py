@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 from everturn.store import keys
 
 KEY = SessionKey("acme", "s.1:a@b-c")

@@ -11,12 +11,16 @@ from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.uploads import Uploads
-from everturn.ports import ApiKey
+from everturn.ports.directory import ApiKey
 from everturn.push.outcome import PushOutcome, Sent
 from everturn.store.memory_uploads import InMemoryUploads
+from everturn.surfaces.agent_routes import agent_operations
 from everturn.surfaces.callers import Callers, hash_of
+from everturn.surfaces.health_routes import health_operations
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
+from everturn.surfaces.session_routes import session_operations
+from everturn.surfaces.upload_routes import upload_operations
 from everturn.surfaces.websocket import Sockets
 from unit.drive.world import TENANT, FrozenClock, World
 
@@ -46,11 +50,10 @@ class Surfaces:
         self.uploads = InMemoryUploads()
         self._http = HttpApi(
             self.callers,
-            self.submit,
-            ReadSession(world.store, world.reader),
-            agents,
-            Uploads(self.uploads, world.clock),
-            lambda: {"ok": True},
+            health_operations()
+            | session_operations(self.submit, ReadSession(world.store, world.reader))
+            | agent_operations(agents)
+            | upload_operations(Uploads(self.uploads, world.clock)),
         )
         self._events = EventsApi(self.callers, events)
         self.frames: list[dict[str, Any]] = []

@@ -16,12 +16,13 @@ from everturn.commands.recover import Recover
 from everturn.errors import LeaseLost, StoreUnavailable
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.observability import logger, metrics
-from everturn.ports import Delta, SessionKey, Watcher
+from everturn.ports.decider import DeliveryFailed, WorkerAnswer
+from everturn.ports.sessions import SessionKey
+from everturn.ports.streams import Delta, Watcher
 from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wake import WAKE
 from everturn.session.events.stored import from_json
 from everturn.store.memory import InMemorySessionStore
-from everturn.workers.answer import DeliveryFailed, WorkerAnswer
 from unit.drive.world import AGENT, KEY, World, answered, body, lease, refused_renewal, result
 from unit.surfaces.asking import Surfaces
 

@@ -11,17 +11,14 @@ from everturn.errors import (
     LeaseLost,
     ProviderRefused,
     QueueUnavailable,
-    SchemaViolation,
     StoreUnavailable,
     TerminalError,
-    TooLarge,
-    TurnAlreadyActive,
-    UnknownSession,
     VersionConflict,
 )
 from everturn.observability import metrics
-from everturn.ports import ApiKey
+from everturn.ports.directory import ApiKey
 from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
+from everturn.rejections import SchemaViolation, TooLarge, TurnAlreadyActive, UnknownSession
 from everturn.store.memory_directory import InMemoryDirectory
 from everturn.surfaces.callers import Callers, hash_of
 from unit.drive.world import AGENT, TENANT, FrozenClock, body

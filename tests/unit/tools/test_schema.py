@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from everturn.errors import InvalidToolSchema
 from everturn.protocol.trigger import InvalidInput, MalformedInput, ToolInput, ValidInput
+from everturn.rejections import InvalidToolSchema
 from everturn.tools.schema import check_input, check_output, compile_schema
 
 CITY = {

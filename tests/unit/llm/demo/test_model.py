@@ -10,7 +10,7 @@ from everturn.llm.assemble import assemble
 from everturn.llm.catalogue import cost_usd
 from everturn.llm.chunks import Finished, TextDelta
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
-from everturn.ports import Model
+from everturn.ports.model import Model
 from everturn.protocol.llm import Usage
 from everturn.protocol.message import DraftMessage
 from unit.llm.demo.playing import assistant, never, request_of, stream, tool, user

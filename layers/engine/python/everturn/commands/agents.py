@@ -6,22 +6,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from everturn.errors import (
+from everturn.delivery.url_guard import Networks, UrlRefused, check_url
+from everturn.llm.catalogue import Catalogue, settle
+from everturn.ports.clock import Clock
+from everturn.ports.directory import AgentRecord, Directory
+from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
+from everturn.protocol.json_text import canonical
+from everturn.protocol.limits import MAX_AGENT_BYTES
+from everturn.protocol.wire import to_json
+from everturn.rejections import (
     InvalidToolSchema,
     NotYetSupported,
     SchemaViolation,
     TooLarge,
     UnknownAgent,
 )
-from everturn.llm.catalogue import Catalogue, settle
-from everturn.ports import AgentRecord, Clock, Directory
-from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
-from everturn.protocol.json_text import canonical
-from everturn.protocol.limits import MAX_AGENT_BYTES
-from everturn.protocol.wire import to_json
 from everturn.session.request import digest
 from everturn.tools.schema import compile_schema
-from everturn.workers.url_guard import Networks, UrlRefused, check_url
 
 NOT_YET: Final = (
     "format",

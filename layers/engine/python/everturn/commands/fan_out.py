@@ -6,7 +6,9 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from everturn.ports import Logged, SessionKey, SessionStore, Wake
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Logged, SessionKey
+from everturn.ports.wake import Wake
 from everturn.push.envelopes import Cursor
 from everturn.push.lanes import Lanes
 from everturn.push.subscriptions import event_pushes

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.commands.rebuild_request import RebuildRequest
-from everturn.errors import UnknownSession, UnknownTurn
-from everturn.ports import Clock, Delta, Head, SessionKey, SessionStore, TurnRecord
+from everturn.ports.clock import Clock
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
+from everturn.ports.streams import Delta
 from everturn.protocol.json_text import compact
 from everturn.push.envelopes import Cursor, delta_payload, envelopes
+from everturn.rejections import UnknownSession, UnknownTurn
 
 PAGE_EVENTS: Final = 500
 """Most events of one answer. Source: architecture, section 7."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from everturn.commands.reading import SessionReader
-from everturn.errors import DefectError, UnknownSession
-from everturn.ports import Head, SessionKey, SessionStore
+from everturn.errors import DefectError
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, SessionKey
 from everturn.protocol.events import to_rfc3339
+from everturn.rejections import UnknownSession
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import PathMessage
 from everturn.session.state import Call, status_of

@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from everturn.errors import DefectError, UnknownAgent
+from everturn.errors import DefectError
 from everturn.llm.catalogue import Catalogue
-from everturn.ports import AgentRecord, Directory, Head, Logged, SessionKey, SessionStore
+from everturn.ports.directory import AgentRecord, Directory
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, Logged, SessionKey
+from everturn.rejections import UnknownAgent
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from everturn.commands.reading import path_of
 from everturn.errors import DefectError
-from everturn.ports import SessionKey, SessionStore
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import SessionKey
 from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
 from everturn.session.events.stored import Event
 from everturn.session.request import BuiltRequest, rebuild

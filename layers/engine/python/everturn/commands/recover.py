@@ -10,14 +10,17 @@ from everturn.errors import (
     ConflictError,
     DefectError,
     EverturnError,
-    SessionQuarantined,
     StoreRefused,
     StoreUnreadable,
     TransientError,
 )
 from everturn.observability import logger
-from everturn.ports import Clock, Head, NewCommit, Owner, Quarantine, SessionKey, SessionStore, Wake
+from everturn.ports.clock import Clock
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, NewCommit, Owner, Quarantine, SessionKey
+from everturn.ports.wake import Wake
 from everturn.protocol.wake import WakeUp
+from everturn.rejections import SessionQuarantined
 from everturn.session.commands import FailTurn
 from everturn.session.decide.entry import decide
 from everturn.session.facts import Stamp

@@ -13,9 +13,13 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from everturn.errors import EverturnError, SessionQuarantined
-from everturn.ports import Clock, Head, SessionKey, SessionStore, Wake
+from everturn.errors import EverturnError
+from everturn.ports.clock import Clock
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.wake import Wake
 from everturn.protocol.wake import WAKE, DeadLetter
+from everturn.rejections import SessionQuarantined
 
 BATCHES: Final = 1_000
 """Answers of the queue that one run goes through; what is left over waits for the next run."""

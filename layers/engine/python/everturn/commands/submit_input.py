@@ -8,10 +8,13 @@ from typing import Any, Literal
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import SessionReader
-from everturn.errors import EverturnError, NotYetSupported
+from everturn.errors import EverturnError
 from everturn.llm.catalogue import Catalogue
 from everturn.observability import logger
-from everturn.ports import Clock, Head, NewCommit, Owner, SessionKey, SessionStore, TurnRecord, Wake
+from everturn.ports.clock import Clock
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey, TurnRecord
+from everturn.ports.wake import Wake
 from everturn.protocol.client_input import (
     ClientMessageInput,
     ClientMessagesInput,
@@ -20,6 +23,7 @@ from everturn.protocol.client_input import (
 from everturn.protocol.ids import check_new_turn_id
 from everturn.protocol.message import DraftMessage
 from everturn.protocol.wire import to_json
+from everturn.rejections import NotYetSupported
 from everturn.session.commands import KnownMessage
 from everturn.session.commands import SubmitInput as Submit
 from everturn.session.decide.entry import decide

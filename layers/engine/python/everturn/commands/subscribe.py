@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from everturn.commands.read_events import Frame, ReadEvents
-from everturn.ports import Directory, SessionKey, SessionStore, Watcher
+from everturn.ports.directory import Directory
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import SessionKey
+from everturn.ports.streams import Watcher
 from everturn.push.envelopes import Cursor, read_cursor
 
 Send = Callable[[dict[str, Any]], bool]

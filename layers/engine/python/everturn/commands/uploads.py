@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from everturn.errors import UnknownUpload
-from everturn.ports import Clock
+from everturn.ports.clock import Clock
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.upload import read_upload, reference_to
+from everturn.rejections import UnknownUpload
 from everturn.session.facts import Stamp
 from everturn.store.upload_places import Upload, UploadPlaces
 

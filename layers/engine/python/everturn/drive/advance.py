@@ -13,11 +13,13 @@ from everturn.drive.stream import Stream
 from everturn.drive.timer import SLEPT_MS, schedule
 from everturn.drive.tools import Invocation, Tools
 from everturn.drive.watch import watching
-from everturn.errors import EverturnError, LeaseLost, SessionQuarantined
+from everturn.errors import EverturnError, LeaseLost
 from everturn.observability import logger
-from everturn.ports import Head, Logged, SessionKey, Watch
+from everturn.ports.sessions import Head, Logged, SessionKey
+from everturn.ports.streams import Watch
 from everturn.protocol.events import from_rfc3339
 from everturn.protocol.wake import WakeUp
+from everturn.rejections import SessionQuarantined
 from everturn.session.commands import Proceed, TakeOver
 from everturn.session.facts import Facts, Stamp
 from everturn.session.propose import Effect, propose

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from everturn.errors import TransientError
-from everturn.ports import AgentRecord, WorkerTarget
+from everturn.ports.decider import Decider, DeliveryFailed, WorkerAnswer, WorkerTarget
+from everturn.ports.directory import AgentRecord
 from everturn.protocol.json_text import compact
-from everturn.workers.answer import DeliveryFailed, WorkerAnswer
 
 DELIVERY_LIMIT_S: Final = 300
 """Longest that one delivery may take. Source: architecture, section 4."""
 
 LAMBDA_PREFIX: Final = "arn:"
-
-
-class Decider(Protocol):
-    """Sends one request to a worker and says what came of it."""
-
-    def deliver(
-        self,
-        target: WorkerTarget,
-        body: bytes,
-        *,
-        decision_id: str,
-        attempt: int,
-        timeout_s: float,
-        idempotency_key: str | None,
-        cancelled: Callable[[], bool],
-    ) -> WorkerAnswer:
-        """Never raises for what a worker does."""
-        ...
 
 
 def deliver(

@@ -8,7 +8,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from everturn.drive.holding import MakeCommand
-from everturn.ports import Head, Watch
+from everturn.ports.sessions import Head
+from everturn.ports.streams import Watch
 from everturn.session.propose import Effect
 
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import Loaded, SessionReader
-from everturn.errors import DefectError, LeaseLost, SessionQuarantined
-from everturn.ports import Clock, Head, Logged, NewCommit, Owner, SessionKey, SessionStore, Watch
+from everturn.errors import DefectError, LeaseLost
+from everturn.ports.clock import Clock
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, Logged, NewCommit, Owner, SessionKey
+from everturn.ports.streams import Watch
+from everturn.rejections import SessionQuarantined
 from everturn.session.commands import Command
 from everturn.session.decide.entry import Decided, decide
 from everturn.session.events.model_calls import ModelCallDispatched

@@ -14,7 +14,7 @@ from everturn.llm.chunks import Block, TextBlock, ToolCallBlock
 from everturn.llm.deltas import to_stream_delta
 from everturn.llm.failure import ModelAborted, ModelFailed, consequence, detail_of
 from everturn.llm.registry import ModelRegistry, Prepared, UnknownProvider
-from everturn.ports import Logged
+from everturn.ports.sessions import Logged
 from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
 from everturn.protocol.wire import to_json

@@ -14,11 +14,11 @@ from everturn.drive.stream import Stream
 from everturn.drive.tool import state_of, to_command, to_request
 from everturn.drive.tools import Tools
 from everturn.errors import DefectError
+from everturn.ports.decider import Deferred, DeliveryFailed
 from everturn.protocol.llm import StreamDelta
 from everturn.session.events.model_calls import RequestHeader
 from everturn.session.events.sessions import SessionCreated
 from everturn.session.propose import CallModel, DeliverToWorker, Effect
-from everturn.workers.answer import Deferred, DeliveryFailed
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
 """Runs an effect; the argument tells that nobody wants its outcome any more."""

@@ -9,7 +9,9 @@ from typing import Final
 
 from everturn.errors import EverturnError
 from everturn.observability import logger
-from everturn.ports import Delta, Logged, SessionKey, SessionStore, Watch, Watcher
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Logged, SessionKey
+from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.protocol.llm import StreamDelta
 from everturn.push.coalesce import Coalescer
 from everturn.push.envelopes import Cursor

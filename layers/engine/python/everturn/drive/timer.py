@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from everturn.drive.holding import Holding
-from everturn.ports import Wake
+from everturn.ports.wake import Wake
 from everturn.session.propose import Proposals
 
 SLEPT_MS: Final = 10_000

@@ -10,7 +10,8 @@ from everturn.commands.read_session import as_call
 from everturn.commands.reading import Loaded
 from everturn.drive.holding import MakeCommand
 from everturn.errors import DefectError, RejectedError
-from everturn.ports import Logged
+from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer
+from everturn.ports.sessions import Logged
 from everturn.protocol.action import ToolErrorAction, ToolResultAction
 from everturn.protocol.decision import DecisionResponse, check_response
 from everturn.protocol.ids import uuid5_in
@@ -38,7 +39,6 @@ from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts
 from everturn.session.state import Call, Decision, Session
 from everturn.tools.schema import check_input, check_output
-from everturn.workers.answer import Answered, Deferred, DeliveryFailed, WorkerAnswer
 
 UNSUPPORTED: Final = "unsupported_answer"
 """Code of an answer that this version cannot apply."""

@@ -8,9 +8,12 @@ from typing import Any
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import AgentLookup, SessionReader
-from everturn.drive.decision import Decider
 from everturn.llm.registry import ModelRegistry
-from everturn.ports import Clock, SessionKey, SessionStore, Wake
+from everturn.ports.clock import Clock
+from everturn.ports.decider import Decider
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import SessionKey
+from everturn.ports.wake import Wake
 from everturn.push.lanes import Lanes
 from everturn.session.commands import Deliveries
 

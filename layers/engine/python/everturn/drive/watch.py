@@ -8,7 +8,9 @@ from threading import Event, Thread
 from typing import Final
 
 from everturn.errors import EverturnError
-from everturn.ports import Head, SessionKey, SessionStore, Watch
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.streams import Watch
 
 INTERVAL_S: Final = 1.0
 """Source: architecture, section 4."""

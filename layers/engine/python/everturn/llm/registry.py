@@ -8,7 +8,7 @@ from threading import Lock
 
 from everturn.errors import DefectError, RejectedError
 from everturn.llm.catalogue import Catalogue, ModelFacts, ModelRef, Route
-from everturn.ports import Model
+from everturn.ports.model import Model
 
 
 class UnknownProvider(RejectedError, code="unknown_provider"):

@@ -10,13 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
-from everturn.errors import (
-    DuplicateToolName,
-    FormatRequiresWorker,
-    InvalidHandler,
-    RejectedError,
-    SchemaViolation,
-)
+from everturn.errors import RejectedError
 from everturn.protocol.agent_options import (
     A2aAgent,
     BuiltinTool,
@@ -30,6 +24,12 @@ from everturn.protocol.call import Handler
 from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
 from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens
 from everturn.protocol.wire import Json, JsonSchema, Maybe, Number, Seq, WireModel, parse
+from everturn.rejections import (
+    DuplicateToolName,
+    FormatRequiresWorker,
+    InvalidHandler,
+    SchemaViolation,
+)
 
 Effect = Literal["read", "idempotent_write", "non_idempotent_write", "unclassified"]
 """What a second run of a tool would do. Source: agent-session.md 4."""

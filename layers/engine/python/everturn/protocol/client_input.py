@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from everturn.errors import EmptyMessages, RejectedError, UnknownInput
+from everturn.errors import RejectedError
 from everturn.protocol.action import Attempt, OutsideCallId
 from everturn.protocol.ids import VALID_ID, AgentId, InterruptId, SessionId, TurnId
 from everturn.protocol.limits import MAX_VIEW_MESSAGES
@@ -23,6 +23,7 @@ from everturn.protocol.wire import (
     first_problem,
     to_rejection,
 )
+from everturn.rejections import EmptyMessages, UnknownInput
 
 T = TypeVar("T")
 

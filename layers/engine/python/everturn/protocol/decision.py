@@ -8,13 +8,7 @@ from typing import Annotated, assert_never
 
 from pydantic import Field, TypeAdapter
 
-from everturn.errors import (
-    DoneWithInterrupt,
-    InvalidHandler,
-    MultipleDone,
-    RejectedError,
-    SchemaViolation,
-)
+from everturn.errors import RejectedError
 from everturn.protocol.action import (
     Action,
     DoneAction,
@@ -47,6 +41,7 @@ from everturn.protocol.limits import (
 from everturn.protocol.message import DraftMessage, Message, MessageTree, check_message
 from everturn.protocol.trigger import Trigger
 from everturn.protocol.wire import Json, Maybe, Seq, WireModel, parse, to_json
+from everturn.rejections import DoneWithInterrupt, InvalidHandler, MultipleDone, SchemaViolation
 
 
 class WorkerIdentity(WireModel):

@@ -10,9 +10,9 @@ from typing import NewType
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from everturn.errors import InvalidId
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_ID_CHARS
+from everturn.rejections import InvalidId
 
 TenantId = NewType("TenantId", str)
 SessionId = NewType("SessionId", str)

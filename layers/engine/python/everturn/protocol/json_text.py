@@ -8,9 +8,9 @@ import math
 import re
 from typing import NoReturn
 
-from everturn.errors import InvalidJson
 from everturn.protocol.limits import MAX_JSON_DEPTH
 from everturn.protocol.wire import Json
+from everturn.rejections import InvalidJson
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from everturn.errors import InvalidMessage
 from everturn.protocol.ids import VALID_ID, MessageId, NodeId
 from everturn.protocol.wire import Maybe, Seq, WireModel
+from everturn.rejections import InvalidMessage
 
 Role = Literal["system", "user", "assistant", "tool"]
 

@@ -8,13 +8,13 @@ from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter
 
-from everturn.errors import SchemaViolation, TooLarge
 from everturn.protocol.limits import (
     MAX_CONTENT_TYPE_CHARS,
     MAX_FILENAME_BYTES,
     MAX_UPLOAD_BYTES,
 )
 from everturn.protocol.wire import Json, Maybe, WireModel, parse
+from everturn.rejections import SchemaViolation, TooLarge
 
 REFERENCE: Final = "everturn:upload:"
 """Begins what a message carries in place of a URL; the upload's id follows."""

@@ -21,7 +21,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from everturn.errors import InvalidId, RejectedError, SchemaViolation
+from everturn.errors import RejectedError
+from everturn.rejections import InvalidId, SchemaViolation
 
 T = TypeVar("T")
 

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from everturn.errors import InvalidId
-from everturn.ports import Delta, Logged
+from everturn.ports.sessions import Logged
+from everturn.ports.streams import Delta
 from everturn.protocol.events import to_rfc3339
+from everturn.rejections import InvalidId
 from everturn.session.events.model_calls import (
     ModelCallCompleted,
     ModelCallErrored,

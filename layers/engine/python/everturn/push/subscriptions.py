@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from everturn.ports import Logged, Watcher
+from everturn.ports.sessions import Logged
+from everturn.ports.streams import Watcher
 from everturn.push.envelopes import Cursor, envelopes
 from everturn.push.frames import EventPush
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from everturn.errors import StoreRefused
-from everturn.ports import Logged
+from everturn.ports.sessions import Logged
 from everturn.protocol.json_text import compact
 from everturn.session.events.stored import BODY_FIELDS, Event, from_json, to_json
 from everturn.session.refs import BlobPlace, BodyPlace, Ref, pick, put

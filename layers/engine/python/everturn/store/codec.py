@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any, Final
 
-from everturn.errors import NewerFormat, SessionQuarantined, StoreUnreadable
-from everturn.ports import Head, Logged, Owner, Quarantine, SessionKey
+from everturn.errors import NewerFormat, StoreUnreadable
+from everturn.ports.sessions import Head, Logged, Owner, Quarantine, SessionKey
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.json_text import compact
+from everturn.rejections import SessionQuarantined
 from everturn.session.events.stored import FORMAT
 from everturn.session.refs import BlobPlace
 from everturn.session.state import SESSION

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
-from everturn.ports import AgentRecord, ApiKey
+from everturn.ports.directory import AgentRecord, ApiKey
 from everturn.protocol.json_text import compact
 from everturn.session.events.stored import FORMAT
 from everturn.session.refs import BlobPlace

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from everturn.errors import VersionConflict
-from everturn.ports import (
-    Delta,
+from everturn.ports.sessions import (
     Head,
     Logged,
     NewCommit,
@@ -22,9 +21,8 @@ from everturn.ports import (
     Quarantine,
     SessionKey,
     TurnRecord,
-    Watch,
-    Watcher,
 )
+from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.batches import batch_get

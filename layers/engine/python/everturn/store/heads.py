@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from everturn.errors import StoreUnavailable
-from everturn.ports import Head, SessionKey
+from everturn.ports.sessions import Head, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import from_head_items, opened

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from everturn.errors import IdsTaken
-from everturn.ports import NodePlace, TurnRecord
+from everturn.ports.sessions import NodePlace, TurnRecord
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.sessions import SessionDone, TurnCompleted
 from everturn.session.events.stored import Event

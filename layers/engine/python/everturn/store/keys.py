@@ -10,7 +10,7 @@ from base64 import b32encode
 from datetime import UTC, datetime
 from typing import Final
 
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 
 HEAD: Final = "HEAD"
 WATCH: Final = "WATCH"

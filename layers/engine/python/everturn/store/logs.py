@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from everturn.ports import Logged, SessionKey
+from everturn.ports.sessions import Logged, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.blobs import Blobs

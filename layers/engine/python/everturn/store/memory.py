@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
-from everturn.ports import (
-    Delta,
+from everturn.ports.sessions import (
     Head,
     Logged,
     NewCommit,
@@ -20,9 +19,8 @@ from everturn.ports import (
     Quarantine,
     SessionKey,
     TurnRecord,
-    Watch,
-    Watcher,
 )
+from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.session.events.stored import from_json, to_json
 from everturn.session.refs import BlobPlace
 from everturn.session.state import Session

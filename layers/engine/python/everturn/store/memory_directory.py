@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any, Literal
 
-from everturn.ports import AgentRecord, ApiKey, SessionKey
+from everturn.ports.directory import AgentRecord, ApiKey
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.json_text import compact
 from everturn.store import keys
 from everturn.store.wake import dedup_id, message_of, timer_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.errors import StoreRefused
-from everturn.ports import Head, NewCommit, SessionKey
+from everturn.ports.sessions import Head, NewCommit, SessionKey
 from everturn.protocol.json_text import compact
 from everturn.session.events.sessions import TurnStarted
 from everturn.session.events.stored import FORMAT, to_json

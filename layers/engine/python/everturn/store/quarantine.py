@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from everturn.errors import VersionConflict
-from everturn.ports import Head, Quarantine, SessionKey
+from everturn.ports.sessions import Head, Quarantine, SessionKey
 from everturn.session.events.stored import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import from_item, to_item

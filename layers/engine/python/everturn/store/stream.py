@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from everturn.ports import Logged, SessionKey
+from everturn.ports.sessions import Logged, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item
 from everturn.store.bodies import Load

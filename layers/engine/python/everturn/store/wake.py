@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from everturn.errors import DefectError, QueueUnavailable
-from everturn.ports import SessionKey
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.ids import SessionId, TenantId
 from everturn.protocol.json_text import compact
 from everturn.protocol.wake import Step, WakeUp

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from everturn.ports import Delta, SessionKey, Watch, Watcher
+from everturn.ports.sessions import SessionKey
+from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.protocol.json_text import compact
 from everturn.session.events.stored import FORMAT
 from everturn.store import keys

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from everturn.errors import IdsTaken, StoreRefused, StoreUnavailable, VersionConflict
-from everturn.ports import Head
+from everturn.ports.sessions import Head
 from everturn.protocol.limits import DYNAMODB_TRANSACTION_ITEMS
 from everturn.store import keys
 from everturn.store.attributes import Item

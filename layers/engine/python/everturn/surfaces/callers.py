@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from everturn.errors import Unauthenticated
-from everturn.ports import ApiKey, Clock, Directory
+from everturn.ports.clock import Clock
+from everturn.ports.directory import ApiKey, Directory
+from everturn.rejections import Unauthenticated
 
 CACHED_MS: Final = 60_000
 """How long a key that was found is trusted without a look. Source: architecture, section 2."""
@@ -25,6 +26,10 @@ class Caller:
 
     tenant: str
     key_name: str
+
+
+NOBODY: Final = Caller("", "")
+"""Who calls a route that asks for no credential; no item of the table is theirs."""
 
 
 class _Absent(Exception):
@@ -66,6 +71,3 @@ class Callers:
 def hash_of(key: str) -> str:
     """Return what of an API key is stored. A digest of 256 random bits needs no salt."""
     return hashlib.sha256(key.encode()).hexdigest()
-
-
-Authenticate = Callable[[Mapping[str, str]], Caller]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from everturn.commands.read_events import DEFAULT_PAGE_EVENTS, PAGE_EVENTS, ReadEvents, sse
-from everturn.errors import UnknownSession, UnknownTurn
 from everturn.protocol.ids import is_id
 from everturn.push.envelopes import Cursor, read_cursor
+from everturn.rejections import UnknownSession, UnknownTurn
 from everturn.surfaces.callers import Callers
-from everturn.surfaces.http import answer as json_answer
-from everturn.surfaces.http import failed, packed, read_int
+from everturn.surfaces.http_answers import answer as json_answer
+from everturn.surfaces.http_answers import failed, packed, read_int, to_gateway
 
 EVENT_STREAM: Final = "text/event-stream"
 END_OF_STREAM: Final = 204
@@ -68,12 +68,3 @@ class EventsApi:
             "headers": {"content-type": EVENT_STREAM, "cache-control": "no-store"},
             "body": sse(streamed),
         }
-
-
-def to_gateway(response: Any) -> dict[str, Any]:
-    """Return a powertools answer as API Gateway takes it."""
-    return {
-        "statusCode": response.status_code,
-        "headers": {"content-type": response.content_type, **response.headers},
-        "body": response.body,
-    }

@@ -9,8 +9,9 @@ from typing import Any, Final, assert_never
 
 from everturn.commands.submit_input import SubmitInput
 from everturn.commands.subscribe import FIRST, Subscribe
-from everturn.errors import TooLarge, Unauthenticated, to_http
-from everturn.ports import Clock, Directory
+from everturn.errors import to_http
+from everturn.ports.clock import Clock
+from everturn.ports.directory import Directory
 from everturn.protocol.client_input import InputRequest
 from everturn.protocol.frames import (
     InputFrame,
@@ -23,7 +24,9 @@ from everturn.protocol.json_text import read_json
 from everturn.protocol.limits import WEBSOCKET_INBOUND_FRAME_BYTES, WEBSOCKET_OUTBOUND_BYTES
 from everturn.push.envelopes import read_cursor
 from everturn.push.outcome import Gone, PushOutcome, Sent, Throttled
-from everturn.surfaces.http import accepted, log_failure
+from everturn.rejections import TooLarge, Unauthenticated
+from everturn.surfaces.http_answers import log_failure
+from everturn.surfaces.session_routes import accepted
 
 CONNECTION_TTL_S: Final = 2 * 3600 + 600
 """A connection lives two hours at most. Source: architecture, section 5."""

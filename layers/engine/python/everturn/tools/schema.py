@@ -7,7 +7,6 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from everturn.errors import InvalidJson, InvalidToolSchema
 from everturn.protocol.json_text import canonical, read_json
 from everturn.protocol.trigger import (
     InvalidInput,
@@ -16,6 +15,7 @@ from everturn.protocol.trigger import (
     ValidInput,
 )
 from everturn.protocol.wire import Json, JsonSchema
+from everturn.rejections import InvalidJson, InvalidToolSchema
 
 if TYPE_CHECKING:
     from everturn.tools.validator import Checker

@@ -26,8 +26,8 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from everturn.errors import InvalidToolSchema
 from everturn.protocol.wire import Json, JsonSchema
+from everturn.rejections import InvalidToolSchema
 from everturn.tools.patterns import max_subject_chars, refusal
 from everturn.tools.subschemas import Place, places
 from everturn.tools.violation import pointer, violation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from everturn.errors import AgentMismatch, TurnAlreadyActive, UnsupportedView
+from everturn.rejections import AgentMismatch, TurnAlreadyActive, UnsupportedView
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.model_call import open_model_call

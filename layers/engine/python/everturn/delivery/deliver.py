@@ -11,15 +11,8 @@ from typing import Literal, assert_never
 
 import httpcore
 
-from everturn.ports import WorkerTarget
-from everturn.workers.answer import (
-    AnswerHead,
-    DeliveryCode,
-    DeliveryFailed,
-    WorkerAnswer,
-    read_answer,
-)
-from everturn.workers.connection import (
+from everturn.delivery.answer import AnswerHead, read_answer
+from everturn.delivery.connection import (
     WATCH,
     AddressRefused,
     DeliveryCancelled,
@@ -27,8 +20,9 @@ from everturn.workers.connection import (
     Resolve,
     Watch,
 )
-from everturn.workers.signature import sign_body, signed_headers
-from everturn.workers.url_guard import Destination, Networks, UrlRefused, check_url
+from everturn.delivery.signature import sign_body, signed_headers
+from everturn.delivery.url_guard import Destination, Networks, UrlRefused, check_url
+from everturn.ports.decider import DeliveryCode, DeliveryFailed, WorkerAnswer, WorkerTarget
 
 KEEP_ALIVE_S = 5.0
 """Short: a request lost on a connection that the worker had closed leaves a write's end unknown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from everturn.workers.signature import sign, sign_body, signed_headers, verify
+from everturn.delivery.signature import sign, sign_body, signed_headers, verify
 
 SECRET = b"whsec"
 BODY = b'{"session_id":"s1"}'

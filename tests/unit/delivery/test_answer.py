@@ -8,17 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from everturn.delivery.answer import AnswerHead, read_answer, to_retry_after_s
+from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DecisionResponse
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_SSE_FRAME_BYTES
-from everturn.workers.answer import (
-    Answered,
-    AnswerHead,
-    Deferred,
-    DeliveryFailed,
-    WorkerAnswer,
-    read_answer,
-    to_retry_after_s,
-)
 
 NOW = 1_800_000_000.0
 JSON = AnswerHead(200, "application/json; charset=utf-8")

@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Literal, assert_never
 
+from everturn.delivery.body import BodyTooLarge, BodyUnreadable, unpacked
+from everturn.delivery.sse import FrameTooLarge, SseFrame, SseParser
 from everturn.errors import RejectedError
-from everturn.protocol.decision import DECISION_RESPONSE, DecisionResponse
+from everturn.ports.decider import Answered, Deferred, DeliveryCode, DeliveryFailed, WorkerAnswer
+from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.json_text import read_json
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_SSE_FRAME_BYTES
 from everturn.protocol.wire import parse
-from everturn.workers.body import BodyTooLarge, BodyUnreadable, unpacked
-from everturn.workers.sse import FrameTooLarge, SseFrame, SseParser
 
 MAX_STREAM_BYTES = 64 * 1024 * 1024
 """All frames together: a long answer, told in a provider's wordy chunks, is some 30 MB."""
@@ -24,55 +24,6 @@ MAX_ERROR_CHARS = 1000
 MAX_RETRY_AFTER_S = 3600.0
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
-
-
-class DeliveryCode(StrEnum):
-    """Why an attempt failed, for `decision.errored.code`, beside the codes of P-3."""
-
-    CONNECTION_FAILED = "connection_failed"
-    URL_REFUSED = "url_refused"
-    DEADLINE_EXCEEDED = "deadline_exceeded"
-    CANCELLED = "cancelled"
-    REDIRECT_REFUSED = "redirect_refused"
-    RATE_LIMITED = "rate_limited"
-    UNAVAILABLE = "unavailable"
-    HTTP_STATUS = "http_status"
-    STREAM_ENDED = "stream_ended"
-    WORKER_ERROR = "worker_error"
-    TOO_LARGE = "too_large"
-    INVALID_JSON = "invalid_json"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The worker's decision, its form checked, its meaning not yet."""
-
-    response: DecisionResponse
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """`202` and nothing else: the worker will answer by `workers/submit` (D-7)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryFailed:
-    """The attempt failed (D-8). `error` never quotes the worker, but for its `decision.error`."""
-
-    error: str
-    code: str
-    """A `DeliveryCode`, or a code of P-3 (`schema_violation` and its like)."""
-
-    retryable: bool
-    started: Literal["no", "unknown"]
-    """`no`: nothing was sent, or the worker said 429 or 503; an effect may be repeated (O-11)."""
-    status: int | None = None
-    retry_after_s: float | None = None
-    invalid: bool = False
-    """An answer came and cannot be read; three of these in a row are enough (D-8)."""
-
-
-WorkerAnswer = Answered | Deferred | DeliveryFailed
 
 
 @dataclass(frozen=True, slots=True)

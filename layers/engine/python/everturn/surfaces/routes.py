@@ -1,0 +1,95 @@
+"""The HTTP API as a table: which routes there are, who may use them, what they are called.
+
+It must not know what a route does. The template, the OpenAPI page and the tests read this table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Literal
+
+from everturn.surfaces.callers import Caller
+from everturn.surfaces.http_answers import read_body
+
+
+class Who(IntEnum):
+    """The least privilege that a route takes. Source: decision-protocol A-1, O-1."""
+
+    ANYONE = 0
+    """No credential at all."""
+
+    FRONTEND = 1
+    """A client token or an API key."""
+
+    MACHINE = 2
+    """An API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method on one path."""
+
+    operation: str
+    """Its name here, in the OpenAPI page and in what generated clients call it."""
+
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    """With `{name}` for a part that is given."""
+
+    who: Who = Who.MACHINE
+    scope: str = ""
+    """What a client token has to carry. Source: agent-runs.md, scopes."""
+
+    function: Literal["http_api", "reader"] = "http_api"
+
+
+ROUTES: Final = (
+    Route("health", "GET", "/v1/health", Who.ANYONE),
+    Route("submit_input", "POST", "/v1/sessions/input", Who.FRONTEND, "sessions:write"),
+    Route("get_session", "GET", "/v1/sessions/{session_id}", Who.FRONTEND, "sessions:read"),
+    Route(
+        "read_events",
+        "GET",
+        "/v1/sessions/{session_id}/events",
+        Who.FRONTEND,
+        "sessions:read",
+        "reader",
+    ),
+    Route("put_agent", "PUT", "/v1/agents/{agent_id}"),
+    Route("get_agent", "GET", "/v1/agents/{agent_id}"),
+    Route("delete_agent", "DELETE", "/v1/agents/{agent_id}"),
+    Route("create_upload", "POST", "/v1/uploads", Who.FRONTEND, "sessions:write"),
+    Route("get_upload", "GET", "/v1/uploads/{upload_id}", Who.FRONTEND, "sessions:read"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a route is given: who asks, and what stands in path, query and body."""
+
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    event: Mapping[str, Any]
+    """The API Gateway event, payload 2.0."""
+
+    def body(self, limit_bytes: int) -> Any:
+        """Return the JSON body. Raises `TooLarge`, `InvalidJson`."""
+        return read_body(self.event, limit_bytes)
+
+
+Result = tuple[int, dict[str, Any]]
+Operation = Callable[[Request], Result]
+
+
+def methods_of(path: str) -> tuple[str, ...]:
+    """Return the methods that a path takes, sorted; none where there is no such path."""
+    return tuple(sorted(route.method for route in ROUTES if _PATTERNS[route.path].fullmatch(path)))
+
+
+_PATTERNS: Final = {
+    route.path: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))) for route in ROUTES
+}

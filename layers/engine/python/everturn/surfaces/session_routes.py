@@ -1,0 +1,55 @@
+"""What the routes of sessions do: a request to a use case, its result to an answer; no rules."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from everturn.commands.read_session import ReadSession
+from everturn.commands.submit_input import SubmitInput, Submitted
+from everturn.errors import RejectedError
+from everturn.observability import Metric, metrics
+from everturn.protocol.client_input import read_input
+from everturn.protocol.ids import is_id
+from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
+from everturn.rejections import UnknownSession
+from everturn.surfaces.http_answers import read_int
+from everturn.surfaces.routes import Operation, Request, Result
+
+
+def session_operations(submit: SubmitInput, read: ReadSession) -> dict[str, Operation]:
+    """Return the operations on sessions by name."""
+
+    def submit_input(request: Request) -> Result:
+        given = read_input(request.body(MAX_INPUT_BODY_BYTES))
+        try:
+            submitted = submit(request.caller.tenant, given)
+        except RejectedError:
+            metrics.add_metric(Metric.INPUTS_REJECTED, "Count", 1)
+            raise
+        metrics.add_metric(Metric.INPUTS_ACCEPTED, "Count", 1)
+        return HTTPStatus.ACCEPTED, accepted(submitted)
+
+    def get_session(request: Request) -> Result:
+        session_id = named_session(request)
+        tree = request.query.get("tree") in {"1", "true"}
+        before = read_int(request.query.get("before"), "before", minimum=1)
+        return HTTPStatus.OK, read(request.caller.tenant, session_id, tree=tree, before=before)
+
+    return {"submit_input": submit_input, "get_session": get_session}
+
+
+def named_session(request: Request) -> str:
+    """Return the session that the path names. Raises `UnknownSession` for what cannot be an id."""
+    session_id = request.path["session_id"]
+    if not is_id(session_id):
+        raise UnknownSession("There is no such session.")
+    return session_id
+
+
+def accepted(submitted: Submitted) -> dict[str, Any]:
+    """Return the body of a 202. Source: decision-protocol T-4."""
+    body: dict[str, Any] = {"session_id": submitted.session_id, "turn_id": submitted.turn_id}
+    if submitted.duplicate:
+        body |= {"duplicate": True, "turn_status": submitted.turn_status}
+    return body

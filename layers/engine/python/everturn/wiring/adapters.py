@@ -1,0 +1,159 @@
+"""Settings to adapters, one of each a process; nothing is decided here.
+
+Imports stand inside the functions: a Lambda pays at its cold start for what it uses, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+import boto3
+
+from everturn.settings import needed, settings
+from everturn.wiring.clients import CLOCK, PUSH, late, queue, table_client
+
+if TYPE_CHECKING:
+    from everturn.llm.registry import ModelRegistry
+    from everturn.ports.directory import AgentRecord
+    from everturn.ports.sessions import Logged, SessionKey
+    from everturn.push.lane import LaneEnd
+    from everturn.push.lanes import Lanes
+    from everturn.push.websocket import WebSocketPush
+    from everturn.store.blobs import S3Blobs
+    from everturn.store.directory import DynamoDirectory
+    from everturn.store.dynamo import DynamoSessionStore
+    from everturn.store.wake import SqsWake
+
+TENANT_CACHED_MS: Final = 60_000
+
+
+AGENT_CACHED_MS: Final = 30_000
+"""How old the worker of an agent may be; what a session pinned is in its log."""
+
+
+@lru_cache(maxsize=1)
+def blobs() -> S3Blobs:
+    """Return the bucket."""
+    from everturn.store.blobs import S3Blobs
+
+    return S3Blobs(late("s3"), needed("bucket"))
+
+
+@lru_cache(maxsize=1)
+def store() -> DynamoSessionStore:
+    """Return the session store."""
+    from everturn.store.dynamo import DynamoSessionStore
+
+    return DynamoSessionStore(needed("table"), table_client(), blobs())
+
+
+@lru_cache(maxsize=1)
+def directory() -> DynamoDirectory:
+    """Return the directory."""
+    from everturn.store.blobs import NoBlobs
+    from everturn.store.directory import DynamoDirectory
+
+    bodies = blobs() if settings().bucket else NoBlobs()
+    return DynamoDirectory(needed("table"), table_client(), bodies)
+
+
+@lru_cache(maxsize=1)
+def wake() -> SqsWake:
+    """Return the sender of wake-ups; functions without the step machine send none for later."""
+    from everturn.store.wake import SqsWake
+
+    return SqsWake(
+        queue(),
+        needed("queue_url"),
+        late("stepfunctions"),
+        settings().step_machine_arn,
+    )
+
+
+@lru_cache(maxsize=1)
+def models() -> ModelRegistry:
+    """Return the model providers of this deployment."""
+    from everturn.llm.registry import ModelRegistry, Served
+
+    registry = ModelRegistry()
+    if settings().demo_provider == "on":
+        from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
+
+        registry.register(Served(DEMO_ROUTE, lambda: DemoModel(Event().wait)))
+    return registry
+
+
+@lru_cache(maxsize=2_000)
+def _agent(tenant: str, agent_id: str, _moment: int) -> AgentRecord | None:
+    return directory().agent(tenant, agent_id)
+
+
+def agent_lookup(tenant: str, agent_id: str) -> AgentRecord | None:
+    """Return an agent as it was at most half a minute ago."""
+    return _agent(tenant, agent_id, CLOCK.now_ms() // AGENT_CACHED_MS)
+
+
+def forget_agent(_tenant: str, _agent_id: str) -> None:
+    """Make the next look fresh, in this process."""
+    _agent.cache_clear()
+
+
+@lru_cache(maxsize=2_000)
+def _tenant(tenant: str, _minute: int) -> Mapping[str, Any]:
+    return directory().tenant(tenant) or {}
+
+
+def tenant_record(tenant: str) -> Mapping[str, Any]:
+    """Return a tenant's record as it was at most a minute ago."""
+    return _tenant(tenant, CLOCK.now_ms() // TENANT_CACHED_MS)
+
+
+@lru_cache(maxsize=1)
+def push() -> WebSocketPush:
+    """Return the sender of frames."""
+    from everturn.push.websocket import WebSocketPush
+
+    endpoint = needed("websocket_endpoint")
+    return WebSocketPush(
+        boto3.client("apigatewaymanagementapi", endpoint_url=endpoint, config=PUSH)
+    )
+
+
+def new_lanes(key: SessionKey) -> Lanes:
+    """Return fresh lanes; a connection that cannot follow is closed and stops watching."""
+    from everturn.errors import EverturnError
+    from everturn.observability import logger
+    from everturn.push.lane import LaneEnd
+    from everturn.push.lanes import Lanes
+
+    def ended(connection_id: str, why: LaneEnd) -> None:
+        if why is not LaneEnd.GONE:
+            push().disconnect(connection_id)
+        try:
+            store().remove_watcher(key, connection_id)
+        except EverturnError as error:  # the next frame to it finds it gone again
+            logger.warning("a watcher was not removed", reason=type(error).__name__)
+
+    return Lanes(push().post, on_end=ended)
+
+
+def extend_visibility(receipt_handle: str, seconds: int) -> None:
+    """Keep a queue message invisible for so long. Raises `PermissionError` where that is
+    refused, another `OSError` where there was no answer.
+    """
+    from everturn.store.wake import visibility_errors
+
+    with visibility_errors():
+        queue().change_message_visibility(
+            QueueUrl=needed("queue_url"), ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
+        )
+
+
+def logged_commit(image: Mapping[str, Any]) -> tuple[SessionKey, Logged]:
+    """Return the session and the commit of a log item as the table's stream brings it."""
+    from everturn.store.stream import from_image
+
+    return from_image(image, blobs().get)

@@ -1,0 +1,77 @@
+"""Clients of AWS, each made when first used; what they are used for stands elsewhere.
+
+Imports stand inside the functions: a Lambda pays at its cold start for what it uses, and no more.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import boto3
+from botocore.config import Config
+
+from everturn.clock import SystemClock
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sqs import SQSClient
+
+AWS: Final = Config(
+    connect_timeout=1,
+    read_timeout=3,
+    retries={"mode": "standard", "total_max_attempts": 2},
+    max_pool_connections=25,
+)
+
+
+SIGNING: Final = AWS.merge(
+    Config(
+        signature_version="s3v4",  # binds the headers, the length among them
+        s3={"addressing_style": "virtual"},
+        request_checksum_calculation="when_required",  # the caller's own, or none
+    )
+)
+
+
+PUSH: Final = Config(
+    connect_timeout=2,
+    read_timeout=3,
+    retries={"total_max_attempts": 1},
+    max_pool_connections=50,
+)
+
+
+CLOCK: Final = SystemClock()
+
+
+class _Late:
+    """A client that is made when it is first used: most invocations need neither of these."""
+
+    def __init__(self, service: str, config: Config, endpoint_url: str | None) -> None:
+        self._service = service
+        self._more: dict[str, Any] = {"config": config, "endpoint_url": endpoint_url}
+
+    def __getattr__(self, name: str) -> Any:
+        client = boto3.client(self._service, **self._more)  # type: ignore[call-overload]  # by name
+        self.__dict__.update({name: getattr(client, name)})
+        return self.__dict__[name]
+
+
+def late(
+    service: Literal["s3", "stepfunctions"], config: Config = AWS, endpoint_url: str | None = None
+) -> Any:
+    """Return a client of `service` that costs nothing until it is used."""
+    return _Late(service, config, endpoint_url)
+
+
+@lru_cache(maxsize=1)
+def table_client() -> DynamoDBClient:
+    """Return the table's client."""
+    return boto3.client("dynamodb", config=AWS)
+
+
+@lru_cache(maxsize=1)
+def queue() -> SQSClient:
+    """Return the queue's client."""
+    return boto3.client("sqs", config=AWS)

@@ -1,0 +1,63 @@
+"""Use cases to what the functions of the two APIs call; nothing is decided here.
+
+Imports stand inside the functions: a Lambda pays at its cold start for what it uses, and no more.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from everturn.wiring.adapters import directory, push, store
+from everturn.wiring.clients import CLOCK
+from everturn.wiring.use_cases import (
+    agents,
+    callers,
+    read_events,
+    read_session,
+    submit_input,
+    uploads,
+)
+
+if TYPE_CHECKING:
+    from everturn.surfaces.http import HttpApi
+    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.websocket import Sockets
+
+
+@lru_cache(maxsize=1)
+def http_api() -> HttpApi:
+    """Return the routes of `http_api`."""
+    from everturn.surfaces.agent_routes import agent_operations
+    from everturn.surfaces.health_routes import health_operations
+    from everturn.surfaces.http import HttpApi
+    from everturn.surfaces.session_routes import session_operations
+    from everturn.surfaces.upload_routes import upload_operations
+
+    return HttpApi(
+        callers(),
+        health_operations()
+        | session_operations(submit_input("http_api"), read_session())
+        | agent_operations(agents())
+        | upload_operations(uploads()),
+    )
+
+
+@lru_cache(maxsize=1)
+def events_api() -> EventsApi:
+    """Return the route of `reader`."""
+    from everturn.surfaces.http_events import EventsApi
+
+    return EventsApi(callers(), read_events())
+
+
+@lru_cache(maxsize=1)
+def sockets() -> Sockets:
+    """Return the handler of the WebSocket API."""
+    from everturn.commands.subscribe import Subscribe
+    from everturn.surfaces.websocket import Sockets
+
+    subscribe = Subscribe(store(), directory(), read_events())
+    submit = submit_input("websocket")
+    return Sockets(directory(), submit, subscribe, push().post, CLOCK, time.sleep)
