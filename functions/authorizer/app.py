@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger
+from everturn.ports.callers import to_fields
 from everturn.rejections import Unauthenticated
+from everturn.surfaces.handshake import caller_of
 from everturn.wiring.use_cases import callers
 
 CALLERS = callers()
@@ -16,14 +18,12 @@ if TYPE_CHECKING:
 
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Return an IAM policy; browsers, which cannot send headers, may use `?api_key=`."""
-    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-    key = (event.get("queryStringParameters") or {}).get("api_key")
+    """Return an IAM policy; who shows no credential is let in, to say at once who they are."""
     try:
-        caller = CALLERS.by_key(key) if key else CALLERS.by_headers(headers)
+        caller = caller_of(CALLERS, event)
     except Unauthenticated:
         return policy("anonymous", "Deny", event["methodArn"], {})
-    return policy(caller.tenant, "Allow", event["methodArn"], {"tenant": caller.tenant})
+    return policy(caller.tenant or "anonymous", "Allow", event["methodArn"], to_fields(caller))
 
 
 def policy(principal: str, effect: str, arn: str, context: dict[str, str]) -> dict[str, Any]:

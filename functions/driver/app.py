@@ -10,7 +10,7 @@ from everturn.drive.lease import held, redelivery_s
 from everturn.drive.tools import Invocation
 from everturn.errors import ConflictError, TransientError
 from everturn.observability import logger, metrics
-from everturn.protocol.wake import WAKE
+from everturn.protocol.wake import read_wake
 from everturn.settings import settings
 from everturn.wiring.adapters import extend_visibility
 from everturn.wiring.use_cases import advance_session
@@ -39,7 +39,7 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, A
 
 
 def _advance(record: dict[str, Any], context: LambdaContext) -> None:
-    wake = WAKE.validate_json(record["body"])  # what cannot be read ends in the dead-letter queue
+    wake = read_wake(record["body"])  # what cannot be read ends in the dead-letter queue
     invocation = Invocation(
         request_id=context.aws_request_id,
         receive_count=int(record["attributes"]["ApproximateReceiveCount"]),

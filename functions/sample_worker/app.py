@@ -1,55 +1,56 @@
-"""Function URL event, or a decision request itself -> the worker's answer. Parse, call, map.
+"""The sample worker: three tools behind the decision protocol; what they do stands beside it.
 
-A plain worker: it needs nothing but the standard library and the decision protocol.
+Nothing is verified: it is there to try things with.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 from datetime import UTC, datetime
-from http import HTTPStatus
-from typing import Any
+from typing import Annotated
 
-from sample_answers import answer
+from pydantic import Field
+from sample_clock import LocalTime, time_in
+from sample_convert import Converted, converted
+from sample_notes import MAX_NOTE_CHARS, Action, Notes, changed
 
+from everturn.workers import Context, Worker
 
-class BadRequest(Exception):
-    """The event holds no decision request."""
-
-
-def lambda_handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Return an HTTP response (payload 2.0), or for a direct invocation the decision response."""
-    now = datetime.now(UTC)
-    if "requestContext" not in event:
-        return answer(event, now)
-    try:
-        request = decision_request(event)
-    except BadRequest as error:
-        body = {"error": "bad_request", "code": "bad_request", "message": str(error)}
-        return response(HTTPStatus.BAD_REQUEST, body)
-    return response(HTTPStatus.OK, answer(request, now))
+worker = Worker()
 
 
-def decision_request(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the decision request in the body of `event`; raises `BadRequest`."""
-    try:
-        body = event.get("body") or ""
-        raw = base64.b64decode(body, validate=True) if event.get("isBase64Encoded") else body
-        request = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest("the body should be JSON") from error
-    match request:
-        case {"trigger": {"type": str()}}:
-            return dict(request)
-        case _:
-            raise BadRequest("the body should be a decision request: an object with a trigger")
+@worker.tool(effect="read")
+def clock(timezone: str = "UTC") -> LocalTime:
+    """The current date and time in a time zone.
+
+    Args:
+        timezone: IANA name such as Europe/Paris; UTC if left out.
+    """
+    return time_in(timezone, datetime.now(UTC))
 
 
-def response(status: HTTPStatus, body: dict[str, Any]) -> dict[str, Any]:
-    """Return `body` as a payload 2.0 response."""
-    return {
-        "statusCode": int(status),
-        "headers": {"content-type": "application/json"},
-        "body": json.dumps(body, separators=(",", ":")),
-    }
+@worker.tool(effect="read")
+def convert(
+    value: float,
+    source: Annotated[
+        str, Field(alias="from", description="Unit of the value, such as km, lb, F or MiB.")
+    ],
+    target: Annotated[str, Field(alias="to", description="Unit wanted, of the same kind.")],
+) -> Converted:
+    """Converts length, mass, temperature, volume, area, speed, time and data exactly."""
+    return converted(value, source, target)
+
+
+@worker.tool(effect="non_idempotent_write", overlap=False)
+def note_pad(
+    action: Action,
+    context: Context,
+    text: Annotated[str, Field(max_length=MAX_NOTE_CHARS)] = "",
+) -> Notes:
+    """Keeps short notes for this session: adds one, lists them, or clears them all."""
+    state, notes = changed(action, text, context.state)
+    if state != context.state:
+        context.set_state(state)
+    return notes
+
+
+lambda_handler = worker.lambda_handler

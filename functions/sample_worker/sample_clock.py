@@ -1,48 +1,53 @@
-"""Tool `clock`: what time it is somewhere."""
+"""What time it is somewhere; the moment is given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sample_errors import ToolFailed
+from everturn.workers import ToolError
 
 ZONE_HINT = (
     "Write an IANA name such as UTC, Europe/Paris, America/New_York, Asia/Tokyo or Asia/Kolkata."
 )
 
 
-def clock(
-    arguments: dict[str, Any], now: datetime, zones: Callable[[str], tzinfo] = ZoneInfo
-) -> dict[str, str]:
-    """Return `{timezone, local_time, weekday, utc_time}` for `{timezone?}`, UTC by default.
+@dataclass(frozen=True, slots=True)
+class LocalTime:
+    """A moment as two clocks show it."""
 
-    Raises `ToolFailed`, which says how to write a time zone.
+    timezone: str
+    local_time: str
+    weekday: str
+    utc_time: str
+
+
+def time_in(name: str, now: datetime, zones: Callable[[str], tzinfo] = ZoneInfo) -> LocalTime:
+    """Return `now` in the time zone called `name`.
+
+    Raises `ToolError`, which says how to write a time zone.
     """
-    name = arguments.get("timezone") or "UTC"
     local = now.astimezone(zone_of(name, zones)) if name != "UTC" else now
-    return {
-        "timezone": name,
-        "local_time": local.isoformat(timespec="seconds"),
-        "weekday": local.strftime("%A"),
-        "utc_time": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+    return LocalTime(
+        timezone=name,
+        local_time=local.isoformat(timespec="seconds"),
+        weekday=local.strftime("%A"),
+        utc_time=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
 
 
-def zone_of(name: object, zones: Callable[[str], tzinfo]) -> tzinfo:
+def zone_of(name: str, zones: Callable[[str], tzinfo]) -> tzinfo:
     """Return the time zone called `name`."""
-    if not isinstance(name, str):
-        raise ToolFailed(f"timezone should be text. {ZONE_HINT}")
     try:
         return zones(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         if not has_zones(zones):
-            raise ToolFailed(
+            raise ToolError(
                 "This machine has no time zone database, so only UTC can be asked for."
             ) from error
-        raise ToolFailed(f"There is no time zone {name!r}. {ZONE_HINT}") from error
+        raise ToolError(f"There is no time zone {name!r}. {ZONE_HINT}") from error
 
 
 def has_zones(zones: Callable[[str], tzinfo]) -> bool:

@@ -1,13 +1,14 @@
-"""Tool `convert`: units into units, in exact fractions until the last digit is written."""
+"""Units into units, in exact fractions until the last digit is written."""
 
 from __future__ import annotations
 
-from decimal import Context, Decimal, Inexact, InvalidOperation, localcontext
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
-from typing import Any
 
-from sample_errors import ToolFailed
 from sample_units import UNITS, Unit, unit_named
+
+from everturn.workers import ToolError
 
 MAX_EXPONENT = 60
 """Powers of ten of a value; beyond there is nothing to measure."""
@@ -16,50 +17,55 @@ DIGITS = 15
 """Significant digits of a result that has no end."""
 
 
-def convert(arguments: dict[str, Any]) -> dict[str, str]:
-    """Return `{value, from, to}` converted, as `{value, unit, text}`; values are decimal strings.
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A measurement; its value is a decimal string."""
 
-    Raises `ToolFailed` for unknown or mismatched units, and for what is no quantity.
+    value: str
+    unit: str
+    text: str
+
+
+def converted(amount: float, source_name: str, target_name: str) -> Converted:
+    """Return an amount of one unit in another.
+
+    Raises `ToolError` for unknown or mismatched units, and for what is no quantity.
     """
-    value = quantity(arguments.get("value"))
-    source = known_unit(arguments.get("from"), "from")
-    target = known_unit(arguments.get("to"), "to")
+    value = quantity(amount)
+    source = known_unit(source_name, "from")
+    target = known_unit(target_name, "to")
     if source.measures != target.measures:
-        raise ToolFailed(
+        raise ToolError(
             f"{source.name} measures {source.measures} and {target.name} {target.measures}: "
             "there is no way from one to the other."
         )
     base = (Fraction(value) + source.offset) * source.factor
     if source.measures == "temperature" and base < 0:
-        raise ToolFailed(f"{plain(value)} {source.name} is below absolute zero.")
+        raise ToolError(f"{plain(value)} {source.name} is below absolute zero.")
     result = plain(to_decimal(base / target.factor - target.offset))
-    return {
-        "value": result,
-        "unit": target.name,
-        "text": f"{plain(value)} {source.name} = {result} {target.name}",
-    }
+    return Converted(
+        value=result,
+        unit=target.name,
+        text=f"{plain(value)} {source.name} = {result} {target.name}",
+    )
 
 
-def quantity(value: object) -> Decimal:
-    """Return a JSON number, or a number in text, exactly."""
-    try:
-        number = Decimal(value) if isinstance(value, int | str | Decimal) else None
-    except InvalidOperation:
-        number = None
-    if number is None or isinstance(value, bool) or not number.is_finite():
-        raise ToolFailed("value should be a number.")
-    digits = len(number.as_tuple().digits)
-    if digits > MAX_EXPONENT or (number and abs(number.adjusted()) > MAX_EXPONENT):
-        raise ToolFailed("value has more digits than a measurement can.")
+def quantity(value: float) -> Decimal:
+    """Return the number that was written: of a float, the shortest that reads as it."""
+    number = Decimal(repr(value))
+    if not number.is_finite():
+        raise ToolError("value should be a number.")
+    if number and abs(number.adjusted()) > MAX_EXPONENT:
+        raise ToolError("value has more digits than a measurement can.")
     return number
 
 
-def known_unit(name: object, field: str) -> Unit:
+def known_unit(name: str, field: str) -> Unit:
     """Return the unit that the argument `field` names."""
-    unit = unit_named(name) if isinstance(name, str) else None
+    unit = unit_named(name)
     if unit is None:
         known = ", ".join(unit.name for unit in UNITS)
-        raise ToolFailed(f"{field} should be a unit that I know, not {name!r}: {known}.")
+        raise ToolError(f"{field} should be a unit that I know, not {name!r}: {known}.")
     return unit
 
 

@@ -1,13 +1,16 @@
-"""Tool `note_pad`: notes that live in the agent's state, so the worker itself keeps nothing."""
+"""Notes that live in the agent's state, so that the worker itself keeps nothing."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
 
-from sample_errors import ToolFailed
+from everturn.workers import ToolError
 
 MAX_NOTES = 100
 MAX_NOTE_CHARS = 1000
+
+Action = Literal["add", "list", "clear"]
 
 
 def notes_in(state: object) -> tuple[str, ...]:
@@ -16,31 +19,38 @@ def notes_in(state: object) -> tuple[str, ...]:
     return tuple(str(note) for note in notes) if isinstance(notes, list) else ()
 
 
-def note_pad(
-    arguments: dict[str, Any], notes: tuple[str, ...]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the result `{notes, count}` of `{action, text?}` and the notes as they are then.
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The pad as it is now."""
 
-    Raises `ToolFailed`.
+    notes: tuple[str, ...]
+    count: int
+
+
+def changed(action: Action, text: str, state: Any) -> tuple[Any, Notes]:
+    """Return the agent's state after `action`, the same one where nothing changes, and the pad.
+
+    Raises `ToolError`.
     """
-    match arguments.get("action"):
+    notes = notes_in(state)
+    match action:
         case "add":
-            after = (*notes, new_note(arguments.get("text"), notes))
+            after = (*notes, new_note(text, notes))
         case "list":
             after = notes
         case "clear":
             after = ()
         case _:
-            raise ToolFailed("action should be add, list or clear.")
-    return {"notes": list(after), "count": len(after)}, after
+            assert_never(action)
+    others = state if isinstance(state, dict) else {}
+    kept = state if after == notes else {**others, "notes": list(after)}
+    return kept, Notes(after, len(after))
 
 
-def new_note(text: object, notes: tuple[str, ...]) -> str:
-    """Return the note to add; raises `ToolFailed` for an empty one, a long one, one too many."""
-    if not isinstance(text, str) or not text.strip():
-        raise ToolFailed("To add a note, text is needed.")
-    if len(text) > MAX_NOTE_CHARS:
-        raise ToolFailed(f"A note has at most {MAX_NOTE_CHARS} characters, not {len(text)}.")
+def new_note(text: str, notes: tuple[str, ...]) -> str:
+    """Return the note to add; raises `ToolError` for an empty one, and for one too many."""
+    if not text.strip():
+        raise ToolError("To add a note, text is needed.")
     if len(notes) >= MAX_NOTES:
-        raise ToolFailed(f"The pad is full with {MAX_NOTES} notes; clear it first.")
+        raise ToolError(f"The pad is full with {MAX_NOTES} notes; clear it first.")
     return text.strip()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger, metrics
+from everturn.ports.callers import from_fields
+from everturn.surfaces.handshake import answer_to
 from everturn.wiring.surfaces import sockets
 
 SOCKETS = sockets()
@@ -21,7 +23,8 @@ def lambda_handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, 
     connection_id = about["connectionId"]
     match about["routeKey"]:
         case "$connect":
-            SOCKETS.connect(connection_id, about["authorizer"]["tenant"])
+            SOCKETS.connect(connection_id, from_fields(about["authorizer"]))
+            return answer_to(event)
         case "$disconnect":
             SOCKETS.disconnect(connection_id)
         case _:

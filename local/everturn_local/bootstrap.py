@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import httpx
 from everturn_local.runtime import LocalRuntime
 
 DEMO_AGENT = "demo"
-KEY_PREFIX = "evt_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +31,14 @@ class Access:
 
 def open_access(runtime: LocalRuntime, workspace: str, api_key: str | None = None) -> Access:
     """Create the tenant and an API key for it; a key is made up where none is given."""
-    from everturn.ports.directory import ApiKey  # noqa: PLC0415  # the runtime imports the engine afresh at each start
-    from everturn.surfaces.callers import hash_of  # noqa: PLC0415
-    from everturn.wiring.adapters import directory  # noqa: PLC0415
+    from everturn.commands.tenants import Keys, Tenants  # noqa: PLC0415  # the runtime imports the engine afresh at each start
+    from everturn.settings import needed  # noqa: PLC0415
+    from everturn.store.registry import DynamoRegistry  # noqa: PLC0415
+    from everturn.wiring.clients import CLOCK, table_client  # noqa: PLC0415
 
-    key = api_key or KEY_PREFIX + secrets.token_urlsafe(32)
-    directory().put_tenant(workspace, {"name": workspace})
-    directory().put_api_key(hash_of(key), ApiKey(workspace, "local"))
+    registry = DynamoRegistry(needed("table"), table_client())
+    Tenants(registry, CLOCK).create(workspace)
+    key = Keys(registry, CLOCK).create(workspace, "local", key=api_key).key
     return Access(runtime.http_url, runtime.ws_url, key, workspace)
 
 

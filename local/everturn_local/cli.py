@@ -8,14 +8,18 @@ import logging
 import signal
 import sys
 import threading
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+
+from everturn_local import cli_agents, cli_invoke, cli_operator, cli_sessions, cli_tokens
+from everturn_local.cli_asking import ROOT, Template
+
+if TYPE_CHECKING:
+    from everturn_local.handlers import Handler
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,11 +27,14 @@ app = typer.Typer(
     help="Durable AI-agent sessions: the stack on this machine, and a hand for a deployed one.",
 )
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The checkout: the local runtime runs its template and its functions."""
-
-Template = Annotated[Path, typer.Option(help="The SAM template to run.")]
-
+app.add_typer(cli_agents.app, name="agents")
+app.add_typer(cli_sessions.app, name="sessions")
+app.command()(cli_sessions.send)
+app.command()(cli_tokens.token)
+app.add_typer(cli_operator.tenants_app, name="tenants")
+app.add_typer(cli_operator.keys_app, name="keys")
+app.command()(cli_operator.redrive)
+app.command()(cli_invoke.invoke)
 
 LOOK_FOR_SIGNALS_S = 0.2
 """A signal that another thread was given is only handled once the main thread runs again."""
@@ -35,11 +42,13 @@ LOOK_FOR_SIGNALS_S = 0.2
 
 @app.callback()
 def main(
+    context: typer.Context,
     verbose: Annotated[bool, typer.Option(help="Log what the functions log.")] = False,
 ) -> None:
     """Set up logging once for all commands."""
     level = logging.INFO if verbose else logging.ERROR
     logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s %(message)s")
+    context.obj = _environment()
 
 
 def _environment() -> dict[str, str]:
@@ -63,6 +72,28 @@ def _port_taken_said(port: int) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+def _workers(arguments: Iterable[str]) -> dict[str, Handler]:
+    """Return the worker functions of the command line."""
+    from everturn_local.worker_functions import load_worker  # noqa: PLC0415
+
+    try:
+        return dict(map(load_worker, arguments))
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--worker") from error
+
+
+@contextmanager
+def _refusals_said() -> Iterator[None]:
+    """End the program with one line where the stack cannot be played as asked."""
+    from everturn_local.intrinsics import TemplateError  # noqa: PLC0415
+
+    try:
+        yield
+    except TemplateError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
 @app.command()
 def dev(
     port: Annotated[
@@ -76,6 +107,16 @@ def dev(
     cloud: Annotated[
         bool, typer.Option(help="With --json, say also where the local AWS and its resources are.")
     ] = False,
+    worker: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=path/to/file.py:handler: a Lambda function that agents name as their worker "
+            "by its ARN; may be repeated."
+        ),
+    ] = None,
+    upload_origins: Annotated[
+        str, typer.Option(help="Origins whose pages may upload, with commas between.")
+    ] = "",
     template: Template = ROOT / "template.yaml",
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C."""
@@ -91,18 +132,28 @@ def dev(
         signal.signal(number, lambda *_: stopped.set())
     console = Console(stderr=as_json)
     with (
+        _refusals_said(),
         _port_taken_said(port),
-        LocalRuntime(template, http_port=port, environment=_environment()) as runtime,
+        LocalRuntime(
+            template,
+            http_port=port,
+            parameters={"UploadOrigins": upload_origins} if upload_origins else {},
+            environment=_environment(),
+            worker_functions=_workers(worker or ()),
+        ) as runtime,
     ):
+        workers = {name: runtime.function_arn(name) for name in runtime.worker_functions}
         access = open_access(runtime, workspace, api_key or None)
         register_sample_agent(runtime, access, ROOT)
         if as_json:
-            about = {
+            about: dict[str, Any] = {
                 "http_url": access.http_url,
                 "ws_url": access.ws_url,
                 "api_key": access.api_key,
                 "workspace": access.workspace,
             }
+            if workers:
+                about["workers"] = workers
             if cloud:
                 about |= {
                     "aws_endpoint_url": runtime.aws_endpoint_url,
@@ -117,53 +168,14 @@ def dev(
             console.print(f"API key    {access.api_key}", highlight=False)
             console.print(f"Workspace  {access.workspace}", highlight=False)
             console.print(f"Agent      {DEMO_AGENT}", highlight=False)
-            console.print("Ctrl-C stops it.")
+            for arn in workers.values():
+                console.print(f"Worker     {arn}", highlight=False)
+            console.print("Ctrl-C stops it. For `everturn agents`, `sessions` and `send`:")
+            console.print(f"export EVERTURN_URL={access.http_url}", highlight=False)
+            console.print(f"export EVERTURN_API_KEY={access.api_key}", highlight=False)
         while not stopped.wait(LOOK_FOR_SIGNALS_S):
             pass
         console.print("stopping")
-
-
-@app.command()
-def redrive(
-    table: Annotated[str, typer.Option(help="Name of the stack's table.")],
-    queue_url: Annotated[str, typer.Option(help="URL of the stack's queue.")],
-    dead_letters: Annotated[
-        str, typer.Option(help="URL of the dead-letter queue; its messages are moved back.")
-    ] = "",
-    session: Annotated[
-        list[str] | None, typer.Option(help="TENANT/SESSION to lift and wake; may be repeated.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Lift all quarantines; reads the whole table.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
-) -> None:
-    """Lift quarantines and move dead letters back, with the credentials of the environment."""
-    from everturn.errors import EverturnError  # noqa: PLC0415  # `--help` should not wait for boto3
-    from everturn_local.redriving import redrive as redriven  # noqa: PLC0415
-    from everturn_local.redriving import session_named  # noqa: PLC0415
-
-    if not (session or everything or dead_letters):
-        raise typer.BadParameter("name a --session, --dead-letters, or --all")
-    try:
-        keys = [session_named(one) for one in session or ()]
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    counted: Counter[str] = Counter()
-    try:
-        for line in redriven(
-            table, queue_url, dead_letters, keys, all_quarantined=everything, dry_run=dry_run
-        ):
-            counted[line.done] += 1
-            name = f"{line.session.tenant}/{line.session.session}" if line.session else "-"
-            typer.echo(f"{line.done:<10} {name}  {line.detail}".rstrip())
-    except EverturnError as error:
-        typer.echo(f"failed: {error.message}", err=True)
-        raise typer.Exit(1) from None
-    done = ", ".join(f"{count} {what}" for what, count in sorted(counted.items()))
-    typer.echo(f"{'dry run, nothing done: ' if dry_run else ''}{done or 'nothing to do'}")
-    if counted["failed"]:
-        raise typer.Exit(1)
 
 
 @app.command()

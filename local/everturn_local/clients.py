@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_stepfunctions import SFNClient
 
@@ -52,6 +53,11 @@ class Clients:
     def s3(self) -> S3Client:
         """S3."""
         return self._session.client("s3", config=UNMETERED)
+
+    @cached_property
+    def secretsmanager(self) -> SecretsManagerClient:
+        """Secrets Manager."""
+        return self._session.client("secretsmanager", config=UNMETERED)
 
     @cached_property
     def sqs(self) -> SQSClient:

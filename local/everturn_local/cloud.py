@@ -22,6 +22,7 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import make_server
 
 from everturn_local.bell import Bell
+from everturn_local.bucket_cors import BucketCors
 from everturn_local.clients import Clients
 from everturn_local.clock import LocalClock
 from everturn_local.patches.dynamodb_observed import dynamodb_observed
@@ -90,6 +91,8 @@ class LocalCloud:
         self._invoke = invoke
         self._stack = ExitStack()
         self.endpoint_url = ""
+        self.cors = BucketCors(DomainDispatcherApplication(create_backend_app))
+        """What its server tells browsers about buckets."""
 
     def start(self, port: int) -> Clients:
         """Start an empty cloud; returns clients of it."""
@@ -111,7 +114,7 @@ class LocalCloud:
                     }
                 )
             )
-            self.endpoint_url = stack.enter_context(_served(port))
+            self.endpoint_url = stack.enter_context(_served(port, self.cors))
             stack.callback(stop_all_executions, self._clock)
             self._stack = stack.pop_all()
         return Clients(self._region)
@@ -122,10 +125,9 @@ class LocalCloud:
 
 
 @contextmanager
-def _served(port: int) -> Iterator[str]:
+def _served(port: int, application: BucketCors) -> Iterator[str]:
     """moto's HTTP server on a loopback port, 0 for any; gives its URL."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    application = DomainDispatcherApplication(create_backend_app)
     server = make_server(HOST, port, application, threaded=True, request_handler=MotoRequestHandler)
     thread = threading.Thread(
         target=server.serve_forever,

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -30,13 +30,15 @@ logger = logging.getLogger(__name__)
 class _Child:
     """One child process; it serves one invocation at a time."""
 
-    def __init__(self, name: str, code: CodeLocation, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, code: CodeLocation, environment: Mapping[str, str], wrong_s: float
+    ) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module, our own interpreter
                 [
                     *(sys.executable, "-m", "everturn_local.function_process"),
-                    *(str(theirs.fileno()), name, str(code.directory), code.handler),
+                    *(str(theirs.fileno()), name, str(code.directory), code.handler, str(wrong_s)),
                 ],
                 env=dict(environment),
                 pass_fds=[theirs.fileno()],
@@ -84,10 +86,18 @@ class _Child:
 class ProcessSandbox:
     """Runs a function in child processes, one for each invocation at a time, reused when idle."""
 
-    def __init__(self, name: str, code: CodeLocation, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        code: CodeLocation,
+        environment: Mapping[str, str],
+        wrong_s: Callable[[], float],
+    ) -> None:
+        """`wrong_s` is asked by how much the clock of the next child is wrong."""
         self._name = name
         self._code = code
         self._environment = environment
+        self._wrong_s = wrong_s
         self._guard = threading.Lock()
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
@@ -126,7 +136,7 @@ class ProcessSandbox:
             child.close()
 
     def _new_child(self) -> _Child:
-        return _Child(self._name, self._code, self._environment)
+        return _Child(self._name, self._code, self._environment, self._wrong_s())
 
     def _take(self) -> _Child:
         with self._guard:
@@ -168,6 +178,13 @@ def serve(connection: socket.socket, name: str, code: CodeLocation) -> None:
             connection.sendall(json.dumps(_answer(sandbox, json.loads(line))).encode() + b"\n")
 
 
+def set_clock_wrong(seconds: float) -> None:
+    """Put `time.time_ns` off, which handlers go by; the time that signs requests stays right."""
+    if seconds:
+        right_ns, wrong_ns = time.time_ns, round(seconds * 1e9)
+        time.time_ns = lambda: right_ns() + wrong_ns
+
+
 def _answer(sandbox: InProcessSandbox, request: dict[str, Any]) -> dict[str, Any]:
     event_json, remaining_s = request.pop("event_json"), request.pop("remaining_s")
     deadline = time.monotonic() + remaining_s
@@ -182,9 +199,10 @@ def _answer(sandbox: InProcessSandbox, request: dict[str, Any]) -> dict[str, Any
 
 
 def main(arguments: list[str]) -> None:
-    """Serve one function: file descriptor, name, directory, handler."""
+    """Serve one function: file descriptor, name, directory, handler, seconds its clock is wrong."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
-    descriptor, name, directory, handler = arguments
+    descriptor, name, directory, handler, wrong_s = arguments
+    set_clock_wrong(float(wrong_s))
     serve(socket.socket(fileno=int(descriptor)), name, CodeLocation(Path(directory), handler))
 
 

@@ -13,19 +13,20 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, assert_never
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from everturn_local.clock import LocalClock
+from everturn_local.faults import Faults, Posting
 from everturn_local.functions import Functions
 from everturn_local.gateway_http import outcome_of
 from everturn_local.invocations import Failed, Returned
 from everturn_local.topology import WebSocketApi
+from everturn_local.websocket_answers import described, error, refusal
 from everturn_local.websocket_events import (
     Handshake,
     allows,
@@ -63,8 +64,16 @@ class WebSocketGateway:
     """Holds the connections; everything here runs on the server's event loop."""
 
     def __init__(
-        self, api: WebSocketApi, functions: Functions, clock: LocalClock, *, region: str, host: str
+        self,
+        api: WebSocketApi,
+        functions: Functions,
+        clock: LocalClock,
+        faults: Faults,
+        *,
+        region: str,
+        host: str,
     ) -> None:
+        self._faults = faults
         self._api = api
         self._functions = functions
         self._clock = clock
@@ -124,11 +133,11 @@ class WebSocketGateway:
         )
         authorizer = await self._authorize(handshake)
         if isinstance(authorizer, int):
-            await _refuse(socket, authorizer)
+            await socket.send_denial_response(refusal(authorizer))
             return
         accepted = await self._connect(handshake, authorizer)
         if isinstance(accepted, int):
-            await _refuse(socket, accepted)
+            await socket.send_denial_response(refusal(accepted))
             return
         now = self._clock.now()
         connection = _Connection(socket, handshake, now, now)
@@ -226,7 +235,7 @@ class WebSocketGateway:
     async def _manage(self, request: Request) -> Response:
         connection = self._connections.get(request.path_params["connection_id"])
         if connection is None:
-            return _error(410, "GoneException")
+            return error(410, "GoneException")
         match request.method:
             case "POST":
                 return await self._post(connection, await request.body())
@@ -234,18 +243,29 @@ class WebSocketGateway:
                 await self._close(connection, 1000)
                 return Response(status_code=204)
             case _:
-                return JSONResponse(_described(connection))
+                return described(
+                    connection.handshake, connection.connected_s, connection.last_active_s
+                )
 
     async def _post(self, connection: _Connection, data: bytes) -> Response:
         if len(data) > MESSAGE_MAX_BYTES:
-            return _error(413, "PayloadTooLargeException")
+            return error(413, "PayloadTooLargeException")
+        match self._faults.post(connection.handshake.connection_id, data):
+            case Posting.TAKE:
+                pass
+            case Posting.THROTTLE:
+                return error(429, "LimitExceededException")
+            case Posting.GONE:
+                return error(410, "GoneException")
+            case other:
+                assert_never(other)
         try:
             text: str | bytes = data.decode()
         except UnicodeDecodeError:
             text = data
         connection.last_active_s = self._clock.now()
         if not await self._send(connection, text):
-            return _error(410, "GoneException")
+            return error(410, "GoneException")
         return Response(status_code=200)
 
     async def _send(self, connection: _Connection, data: str | bytes) -> bool:
@@ -273,25 +293,3 @@ class WebSocketGateway:
 def _end_of(connection: _Connection) -> float:
     idle_end = connection.last_active_s + IDLE_TIMEOUT_S
     return min(idle_end, connection.connected_s + CONNECTION_MAX_S)
-
-
-async def _refuse(socket: WebSocket, status: int) -> None:
-    messages = {401: "Unauthorized", 403: "Forbidden"}
-    body = {"message": messages.get(status, "Internal server error")}
-    await socket.send_denial_response(JSONResponse(body, status))
-
-
-def _error(status: int, name: str) -> Response:
-    return JSONResponse({"message": name}, status, headers={"x-amzn-ErrorType": name})
-
-
-def _described(connection: _Connection) -> dict[str, Any]:
-    def text(epoch_s: float) -> str:
-        return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-    handshake = connection.handshake
-    return {
-        "connectedAt": text(connection.connected_s),
-        "lastActiveAt": text(connection.last_active_s),
-        "identity": {"sourceIp": handshake.source_ip, "userAgent": handshake.header("user-agent")},
-    }

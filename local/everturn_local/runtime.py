@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from everturn_local.bell import Bell
+from everturn_local.bucket_cors import rules_of
 from everturn_local.clients import Clients
 from everturn_local.clock import LocalClock
 from everturn_local.cloud import LocalCloud
@@ -23,10 +24,15 @@ from everturn_local.function_process import ProcessSandbox, child_environment
 from everturn_local.functions import Functions, Sandbox
 from everturn_local.gateway_http import INTEGRATION_TIMEOUT_S, HttpGateway
 from everturn_local.gateway_websocket import WebSocketGateway
-from everturn_local.handlers import InProcessSandbox, forget_modules, restore_modules
+from everturn_local.handlers import (
+    Handler,
+    InProcessSandbox,
+    forget_modules,
+    restore_modules,
+)
 from everturn_local.intrinsics import TemplateError
 from everturn_local.meter import Meter
-from everturn_local.patches.lambda_invoke import Invoked
+from everturn_local.patches.lambda_invoke import Invoked, InvokeRefused
 from everturn_local.server import HOST, GatewayServer, bound_socket
 from everturn_local.source_queue import QueuePoller
 from everturn_local.source_schedule import Scheduler
@@ -35,6 +41,7 @@ from everturn_local.stack import Endpoints, Stack, create_stack
 from everturn_local.template import Deployment, Template, load_template
 from everturn_local.topology import FunctionSpec, Topology, read_topology
 from everturn_local.usage import Classifier, Line, default_category
+from everturn_local.worker_functions import function_arn, sandboxes_of, specs_of
 
 logger = logging.getLogger(__name__)
 
@@ -62,18 +69,22 @@ class LocalRuntime:
     """Variables for every function, beside the template's."""
     process_functions: frozenset[str] = frozenset()
     """Functions that run in child processes, which `kill` can end."""
+    worker_functions: Mapping[str, Handler] = field(default_factory=dict)
+    """Lambda functions beside the template's, by name: workers that agents name by ARN."""
     region: str = "us-east-1"
     http_port: int = 0
     """0 takes a free port."""
     aws_port: int = 0
     """0 takes a free port."""
+    plays_sources: bool = True
+    """Whether queues, streams and schedules invoke their functions, or nobody but you does."""
     integration_timeout_s: float = INTEGRATION_TIMEOUT_S
     """How long the HTTP API waits for a function."""
     classify: Classifier = default_category
     """How the meter sorts requests."""
 
     faults: Faults = field(default_factory=Faults, init=False)
-    """Hooks that lose or repeat deliveries."""
+    """Hooks that lose or repeat deliveries, refuse frames and set clocks wrong."""
     clock: LocalClock = field(default_factory=LocalClock, init=False)
     meter: Meter = field(init=False)
     clients: Clients = field(init=False)
@@ -144,6 +155,10 @@ class LocalRuntime:
         """URL of a function that has one."""
         return f"{self.http_url}/_functions/{function}"
 
+    def function_arn(self, name: str) -> str:
+        """ARN of a worker function, for an agent's `worker`."""
+        return function_arn(name, self.region)
+
     def _start(self, stack: ExitStack) -> None:
         bell = Bell()
         cloud = LocalCloud(self.region, self.clock, bell, self._invoke_api)
@@ -161,6 +176,7 @@ class LocalRuntime:
             template, self.clients, Endpoints(self.http_url, stage, self.aws_endpoint_url)
         )
         self.physical = created.physical
+        cloud.cors.rules = rules_of(template, created.physical)
         os.environ.update(self._function_environment(topology, created))
         self.meter.start()
         stack.callback(self.meter.stop)
@@ -169,7 +185,8 @@ class LocalRuntime:
         self._functions = self._make_functions(topology, created)
         stack.callback(self._functions.close, patience_s=STOP_PATIENCE_S)
         self._serve(stack, topology, bound)
-        self._play(stack, topology, bell)
+        if self.plays_sources:
+            self._play(stack, topology, bell)
 
     def _load(self) -> Template:
         name = f"everturn-{uuid.uuid4().hex[:6]}"
@@ -201,10 +218,11 @@ class LocalRuntime:
         sandboxes = {spec.name: self._sandbox(spec, created) for spec in topology.functions}
         for sandbox in sandboxes.values():
             sandbox.warm()
+        workers = specs_of(self.worker_functions, self.region, os.environ)
         return Functions(
-            topology.functions,
-            sandboxes,
-            created.physical,
+            (*topology.functions, *workers),
+            sandboxes | sandboxes_of(self.worker_functions),
+            {**created.physical, **{spec.name: spec.name for spec in workers}},
             region=self.region,
             observe=self._observe,
         )
@@ -214,7 +232,7 @@ class LocalRuntime:
             return InProcessSandbox(spec.name, spec.code)
         variables = {**created.environments[spec.logical_id], **self.environment}
         child = child_environment(variables, self.aws_endpoint_url)
-        return ProcessSandbox(spec.name, spec.code, child)
+        return ProcessSandbox(spec.name, spec.code, child, lambda: self.faults.clock(spec.name))
 
     def _serve(self, stack: ExitStack, topology: Topology, bound: Any) -> None:
         http = HttpGateway(
@@ -227,6 +245,7 @@ class LocalRuntime:
                 topology.websocket,
                 self.functions,
                 self.clock,
+                self.faults,
                 region=self.region,
                 host=self.http_url.removeprefix("http://"),
             )
@@ -244,7 +263,8 @@ class LocalRuntime:
         for stream in topology.streams:
             table = self.clients.dynamodb.describe_table(TableName=self.physical[stream.table])
             arn = table["Table"]["LatestStreamArn"]
-            sources.append(StreamReader(stream, arn, bell, deliveries))
+            given_up = self.physical.get(stream.on_failure or "")
+            sources.append(StreamReader(stream, arn, bell, deliveries, given_up))
         self.scheduler = Scheduler(
             topology.schedules, self.functions, self.clock, region=self.region
         )
@@ -254,6 +274,8 @@ class LocalRuntime:
         stack.callback(_stop_all, sources)
 
     def _invoke_api(self, reference: str, payload: bytes, asynchronous: bool) -> Invoked | None:
+        if self.faults.throttles(reference):
+            raise InvokeRefused(429, "TooManyRequestsException", "Rate Exceeded.")
         return self.functions.invoke_api(reference, payload, asynchronous)
 
     def _observe(self, spec: FunctionSpec, seconds: float) -> None:

@@ -31,6 +31,10 @@ class TurnPrinter:
         elif frame["type"] == "event":
             self._event(frame["event"]["payload"])
 
+    def end(self) -> None:
+        """Close the line that is still open, if there is one."""
+        self._end_stream()
+
     def _delta(self, delta: dict[str, Any]) -> None:
         text = delta.get("text") or ""
         if delta.get("reasoning"):
@@ -73,7 +77,10 @@ class TurnPrinter:
             case "tool.call.errored":
                 self._line("error", payload["error"], "yellow")
             case "turn.completed":
-                self._line("answer", str(payload.get("data")), "bold")
+                if payload.get("error"):
+                    self._line("failed", payload["error"]["message"], "red")
+                else:
+                    self._line("answer", str(payload.get("data")), "bold")
                 usage = payload.get("usage") or {}
                 counted = f"{usage.get('input_tokens', 0)} in, {usage.get('output_tokens', 0)} out"
                 self._line("usage", f"{counted}, cost ${payload.get('cost', '0')}")

@@ -6,8 +6,9 @@ import base64
 import json
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -39,8 +40,10 @@ class StreamReader:
         stream_arn: str,
         bell: Bell,
         deliveries: Deliveries,
+        given_up_url: str | None = None,
     ) -> None:
         self._source = source
+        self._given_up_url = given_up_url
         self._stream_arn = stream_arn
         self._functions = deliveries.functions
         self._clients = deliveries.clients
@@ -70,9 +73,10 @@ class StreamReader:
     def _first_iterator(self) -> str:
         streams = self._clients.dynamodbstreams
         described = streams.describe_stream(StreamArn=self._stream_arn)["StreamDescription"]
+        self._shard = described["Shards"][0]["ShardId"]
         answer = streams.get_shard_iterator(
             StreamArn=self._stream_arn,
-            ShardId=described["Shards"][0]["ShardId"],
+            ShardId=self._shard,
             ShardIteratorType="LATEST" if self._source.position == "LATEST" else "TRIM_HORIZON",
         )
         return answer["ShardIterator"]
@@ -117,10 +121,40 @@ class StreamReader:
             attempt += 1
             if self._source.max_retries is not None and attempt > self._source.max_retries:
                 logger.error("%s gave up %d stream records", self._source.function, len(left))
+                self._tell(left, attempt)
                 attempt = 0
                 continue
             pending = [*self._halves(left), *pending]
             self._stopped.wait(min(FIRST_RETRY_S * 2 ** (attempt - 1), LAST_RETRY_S))
+
+    def _tell(self, records: Sequence[Record], attempts: int) -> None:
+        """Send what AWS sends to the queue for failures: which records, not what is in them.
+
+        Source: AWS Lambda Developer Guide, "Retain discarded records", example for a queue.
+        """
+        if self._given_up_url is None:
+            return
+        first, last = records[0]["dynamodb"], records[-1]["dynamodb"]
+        arrived = [_iso(each["ApproximateCreationDateTime"]) for each in (first, last)]
+        body = {
+            "requestContext": {
+                "functionArn": self._source.function,
+                "condition": "RetryAttemptsExhausted",
+                "approximateInvokeCount": attempts,
+            },
+            "version": "1.0",
+            "timestamp": _iso(time.time()),
+            "DDBStreamBatchInfo": {
+                "shardId": self._shard,
+                "startSequenceNumber": first["SequenceNumber"],
+                "endSequenceNumber": last["SequenceNumber"],
+                "approximateArrivalOfFirstRecord": arrived[0],
+                "approximateArrivalOfLastRecord": arrived[1],
+                "batchSize": len(records),
+                "streamArn": self._stream_arn,
+            },
+        }
+        self._clients.sqs.send_message(QueueUrl=self._given_up_url, MessageBody=json.dumps(body))
 
     def _halves(self, records: list[Record]) -> list[list[Record]]:
         if not self._source.bisects or len(records) == 1:
@@ -161,6 +195,11 @@ def _base64(value: Any) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     raise TypeError(f"a stream record holds a {type(value).__name__}")
+
+
+def _iso(epoch_s: float) -> str:
+    text = datetime.fromtimestamp(epoch_s, tz=UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
 
 
 def _number(record: Mapping[str, Any]) -> str:

@@ -84,6 +84,7 @@ def create_stack(template: Template, clients: Clients, endpoints: Endpoints) -> 
         if each["LogicalResourceId"] != _ROLE
     }
     _set_ttl(template, clients, physical)
+    _create_secrets(template, clients)
     return Stack(physical, _environments(template, clients, physical))
 
 
@@ -173,6 +174,8 @@ def local_name(reference: str, template: Template, endpoints: Endpoints) -> str:
             return name.lower()
         case "AWS::ApiGatewayV2::Stage", "":
             return str(template.resources[name]["Properties"]["StageName"])
+        case "AWS::SecretsManager::Secret", "":
+            return _secret_name(name, template)
         case _:
             return reference
 
@@ -189,6 +192,25 @@ def _with_local_hosts(text: str, template: Template, endpoints: Endpoints) -> st
         text = text.replace(f"wss://{host}", endpoints.http_url.replace("http://", "ws://"))
     s3 = f"https://s3.{template.region}.amazonaws.com"
     return text.replace(s3, endpoints.aws_url or s3)
+
+
+def _create_secrets(template: Template, clients: Clients) -> None:
+    """Create the secrets, given or to be generated, which moto's CloudFormation ignores."""
+    for name, properties in template.of_type("AWS::SecretsManager::Secret").items():
+        wanted = properties.get("GenerateSecretString") or {}
+        made = clients.secretsmanager.get_random_password(
+            PasswordLength=int(wanted.get("PasswordLength", 32)),
+            ExcludePunctuation=str(wanted.get("ExcludePunctuation", False)).lower() == "true",
+        )
+        clients.secretsmanager.create_secret(
+            Name=_secret_name(name, template),
+            SecretString=properties.get("SecretString", made["RandomPassword"]),
+        )
+
+
+def _secret_name(name: str, template: Template) -> str:
+    """Return what a secret without a name of its own is called; its ARN would do as well."""
+    return f"{template.stack}-{name}"
 
 
 def _set_ttl(template: Template, clients: Clients, physical: Mapping[str, str]) -> None:

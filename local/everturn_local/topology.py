@@ -59,6 +59,8 @@ class StreamSource:
     reports_failures: bool
     max_retries: int | None
     """None: for as long as it takes."""
+    on_failure: str | None
+    """Logical id of the queue that is told of records that were given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,7 @@ class _Reader:
             bisects=str(properties.get("BisectBatchOnFunctionError", False)).lower() == "true",
             reports_failures=_reports_failures(properties),
             max_retries=None if retries < 0 else retries,
+            on_failure=marked_resource(_on_failure(properties)),
         )
 
     def _schedules(self) -> Iterator[ScheduleSource]:
@@ -292,6 +295,12 @@ class _Reader:
             if marked_resource(properties["ApiId"]) == api:
                 return self._function_of(properties["AuthorizerUri"])
         return None
+
+
+def _on_failure(properties: Mapping[str, Any]) -> Any:
+    """Return where a mapping sends what it gives up."""
+    destinations = properties.get("DestinationConfig") or {}
+    return (destinations.get("OnFailure") or {}).get("Destination")
 
 
 def _reports_failures(properties: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import httpx
 
 from e2e.socket_client import Socket
 from e2e.waiting import PATIENCE_S, until
+from published import check_answer
 
 PATIENT: dict[str, Any] = {
     "timeout_secs": 30,
@@ -20,6 +22,10 @@ PATIENT: dict[str, Any] = {
     "backoff_max_secs": 0,
 }
 """A retry policy that does not wait."""
+
+
+_GATEWAYS_OWN = re.compile(rb'\{"message": ?"[^"]*"\}')
+"""How API Gateway words an error of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,12 @@ class Client:
             "authorization": f"Bearer {self.api_key}",
             "content-type": "application/json",
         }
-        self.http = httpx.Client(base_url=self.http_url, headers=headers, timeout=30)
+        self.http = httpx.Client(
+            base_url=self.http_url,
+            headers=headers,
+            timeout=30,
+            event_hooks={"response": [judged]},
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -190,6 +201,15 @@ class Ended:
         """Return what the model reads of each tool call, in the order it was written."""
         made = [payload["message"] for payload in self.all("message.new")]
         return [message["content"] for message in made if message["role"] == "tool"]
+
+
+def judged(response: httpx.Response) -> None:
+    """Hold an answer against the published description; API Gateway's own words are not in it."""
+    request = response.request
+    body = response.read()
+    if not _GATEWAYS_OWN.fullmatch(body):
+        media = response.headers.get("content-type", "")
+        check_answer(request.method, request.url.path, response.status_code, media, body)
 
 
 def message_body(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from e2e.client import Client, new_id
 from e2e.invariants import check_session
+from e2e.scripted_function import REGISTERED, ScriptedFunction
 from e2e.scripted_worker import ScriptedWorker, scripted_worker
 from e2e.stage import ROOT, STAGE, Setup
 from everturn_local.bootstrap import open_access, register_sample_agent
@@ -53,9 +55,9 @@ def runtime(setup: Setup) -> LocalRuntime:
     return STAGE.running(setup)
 
 
-@pytest.fixture
-def enter(runtime: LocalRuntime) -> Iterator[Enter]:
-    """Makes clients of tenants of their own, and checks all their sessions in the end."""
+@contextmanager
+def entering(runtime: LocalRuntime) -> Iterator[Enter]:
+    """Give a maker of clients of tenants of their own, and check all their sessions in the end."""
     clients: list[Client] = []
 
     def make() -> Client:
@@ -75,9 +77,24 @@ def enter(runtime: LocalRuntime) -> Iterator[Enter]:
 
 
 @pytest.fixture
+def enter(runtime: LocalRuntime) -> Iterator[Enter]:
+    """Makes clients of tenants of their own, and checks all their sessions in the end."""
+    with entering(runtime) as make:
+        yield make
+
+
+@pytest.fixture
 def client(enter: Enter) -> Client:
     """A client of a new tenant, which has the agent `demo` with the sample tools."""
     return enter()
+
+
+@pytest.fixture
+def function() -> Iterator[ScriptedFunction]:
+    """A Lambda function that acts as told; the runtime knows it as `scripted_function.NAME`."""
+    made = REGISTERED.at_hand = ScriptedFunction()
+    yield made
+    made.over.set()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any, Self
 from websockets.sync.client import ClientConnection, connect
 
 from e2e.waiting import PATIENCE_S, NotInTime
+from published import check_frame
 
 
 class Gap(AssertionError):
@@ -22,16 +23,20 @@ class Gap(AssertionError):
 class Socket:
     """One connection."""
 
-    def __init__(self, ws_url: str, api_key: str, touched: dict[str, None]) -> None:
+    def __init__(
+        self, ws_url: str, credential: str | None, touched: dict[str, None], **how: Any
+    ) -> None:
+        """Take a credential for the header; without one `how`, for `connect`, may have another."""
         self._url = ws_url
-        self._headers = {"authorization": f"Bearer {api_key}"}
+        self._headers = {} if credential is None else {"authorization": f"Bearer {credential}"}
+        self._how = how
         self._touched = touched
         self._socket: ClientConnection | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Connect."""
-        opening = connect(self._url, additional_headers=self._headers, max_size=None)
+        opening = connect(self._url, additional_headers=self._headers, max_size=None, **self._how)
         self._socket = self._stack.enter_context(opening)
         return self
 
@@ -60,6 +65,7 @@ class Socket:
             frame: dict[str, Any] = json.loads(self.socket.recv(timeout=within_s))
         except TimeoutError:
             raise NotInTime(f"no frame came within {within_s:g} s") from None
+        check_frame(frame)
         if frame["type"] == "accepted":
             self._touched[frame["session_id"]] = None
         return frame

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import httpcore
 
-from everturn_local.faults import deliver
+from e2e.scripted_function import NAME, REGISTERED
+from everturn_local.faults import deliver, never, right, take
 from everturn_local.runtime import LocalRuntime
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,8 @@ class Setup:
         ("EVERTURN_RUNNABLE_SECONDS", "1"),
     )
     process_functions: frozenset[str] = frozenset()
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Of the template, beside those that differ locally anyway."""
 
 
 @dataclass(slots=True)
@@ -40,11 +43,16 @@ class Stage:
                 ROOT / "template.yaml",
                 environment=dict(setup.environment),
                 process_functions=setup.process_functions,
+                parameters=dict(setup.parameters),
+                worker_functions={NAME: REGISTERED},
             )
             runtime.start()
             self._runtime, self._setup = runtime, setup
         self._runtime.faults.queue = deliver
         self._runtime.faults.stream = deliver
+        self._runtime.faults.throttles = never
+        self._runtime.faults.post = take
+        self._runtime.faults.clock = right
         return self._runtime
 
     def stop(self) -> None:

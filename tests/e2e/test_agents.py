@@ -117,7 +117,6 @@ def test_a_bad_definition_is_refused_and_told_where(
         {"handler": "worker"},
         {"tools": [tool("a") | {"handler": "client"}]},
         {"tools": [tool("a") | {"approval": "always"}]},
-        {"worker": "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-x"},
     ],
     ids=str,
 )

@@ -269,11 +269,11 @@ def test_a_body_of_exactly_the_limit_is_taken(client: Client, over: int, status:
     [
         ("GET", "/", {404}),
         ("GET", "/v1", {404}),
-        ("GET", "/v1/sessions", {404}),
+        ("GET", "/v1/session", {404}),
         ("GET", "/v1/sessions/input/x/y", {404}),
         ("GET", "/nowhere", {404}),
         ("PUT", "/v1/sessions/input", {404, 405}),
-        ("DELETE", "/v1/sessions/some", {404, 405}),
+        ("PATCH", "/v1/sessions/some", {404, 405}),
         ("POST", "/v1/sessions/some", {404, 405}),
         ("POST", "/v1/sessions/some/events", {404, 405}),
         ("POST", "/v1/agents/demo", {404, 405}),

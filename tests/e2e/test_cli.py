@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -148,3 +149,41 @@ def everturn(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+WORKER = """
+def handler(request, context):
+    trigger = request["trigger"]
+    return {"actions": [{"type": "tool.result", "result": trigger["input"]["value"]["n"] + 1}]}
+"""
+
+
+def test_dev_runs_a_file_as_a_lambda_worker(tmp_path: Path) -> None:
+    file = tmp_path / "tools.py"
+    file.write_text(WORKER)
+    with everturn_dev("--worker", f"everturn-worker-tools={file}:handler") as (_, about):
+        client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
+        arn = about["workers"]["everturn-worker-tools"]
+        tools: list[dict[str, Any]] = [{"name": "quick"}, {"name": "slow", "timeout_secs": 60}]
+        client.put_agent("adder", worker=arn, tools=tools)
+        text = '[[call:quick {"n":1}]][[call:slow {"n":2}]][[say:{{results}}]]'
+        ended = client.run(text, agent_id="adder")
+        client.close()
+
+    assert arn == "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-tools"
+    assert ended.answer == "2 | 3"
+
+
+@pytest.mark.parametrize(
+    ("worker", "told"),
+    [
+        ("everturn-worker-tools=nowhere.py:handler", "there is no file"),
+        (f"tools={__file__}:everturn", "the name must begin with everturn-worker-"),
+    ],
+)
+def test_dev_says_what_is_wrong_with_a_worker(worker: str, told: str) -> None:
+    run = everturn("dev", "--json", "--worker", worker)
+
+    assert run.returncode != 0
+    assert told in run.stderr
+    assert "Traceback" not in run.stderr

@@ -107,6 +107,39 @@ def test_f7_a_large_state_is_readable_before_anything_that_follows_it(
     assert [one["state"] for one in first.all("worker.state.updated")] == [state]
 
 
+def test_f7_a_large_state_is_readable_at_the_moment_its_event_is_announced(
+    client: Client, worker: ScriptedWorker
+) -> None:
+    state = {"pages": [f"{n:04d}" * 250 for n in range(1_200)]}
+    client.put_agent("keeper", worker=worker.url, tools=[tool("keep", "non_idempotent_write")])
+    worker.plays("keep", result("kept", state=state), result("kept again", state={"pages": []}))
+    session_id = client.run("hello", agent_id="keeper").session_id
+    at = client.session(session_id)["seq"]
+
+    with client.connect() as socket:
+        socket.subscribe(session_id, after=str(at))
+        turn = client.start("[[call:keep]]", session_id, agent_id="keeper")
+        told = next(frame for frame in socket.frames() if is_of(frame, "worker.state.updated"))
+        page = client.page(session_id, after_seq=told["seq"] - 1, limit=1).json()
+        shown = client.session(session_id)
+    client.end_of(turn)
+    next_turn = client.run("[[call:keep]]", session_id, agent_id="keeper")
+
+    assert len(json.dumps(state)) > 1.2 * 1000 * 1000
+    assert told["type"] == "event_ref"
+    (event,) = page["events"]
+    assert (event["seq"], event["payload"]["state"]) == (told["seq"], state)
+    assert shown["seq"] >= told["seq"]
+    assert worker.deliveries[-1].request["state"] == state
+    assert [one["state"] for one in next_turn.all("worker.state.updated")] == [{"pages": []}]
+
+
+def is_of(frame: dict[str, Any], event_type: str) -> bool:
+    """Return whether a frame announces an event of that type."""
+    announced = frame["event"]["payload"]["type"] if frame["type"] == "event" else None
+    return event_type in {announced, frame.get("event_type")}
+
+
 @pytest.mark.slow
 def test_f19_a_turn_of_a_session_of_6500_events_writes_what_a_young_one_does(
     client: Client, runtime: LocalRuntime

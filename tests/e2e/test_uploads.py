@@ -116,6 +116,18 @@ def test_what_was_uploaded_stays_as_it_is(client: Client) -> None:
     assert httpx.get(shown["url"], timeout=10).content == PNG
 
 
+def test_no_page_may_put_a_file_where_no_origin_was_named(client: Client) -> None:
+    minted = client.http.post("/v1/uploads", json=asked()).json()
+    origin = {"origin": "https://app.example.com"}
+
+    asks = httpx.options(minted["url"], headers={**origin, "access-control-request-method": "PUT"})
+    put = httpx.put(minted["url"], headers={**minted["headers"], **origin}, content=PNG, timeout=10)
+
+    assert (asks.status_code, put.status_code) == (403, 200)
+    told = [name for name in (*asks.headers, *put.headers) if name.startswith("access-control")]
+    assert told == []
+
+
 @pytest.mark.parametrize("key", [None, "nobody's"])
 def test_without_a_key_nothing_is_signed(client: Client, key: str | None) -> None:
     headers = {"authorization": f"Bearer {key}"} if key else {}

@@ -14,10 +14,10 @@ FAR_S = 12.5
 """Further than a driver sleeps."""
 
 
-def far(runtime: LocalRuntime) -> dict[str, float]:
-    """Return a backoff that ends `FAR_S` from now, also where earlier tests skipped time."""
+def far(runtime: LocalRuntime, wait_s: float = FAR_S) -> dict[str, float]:
+    """Return a backoff that ends `wait_s` from now, also where earlier tests skipped time."""
     skipped_s = runtime.clock.now() - time.time()
-    return {"backoff_base_secs": skipped_s + FAR_S, "backoff_max_secs": 3600}
+    return {"backoff_base_secs": skipped_s + wait_s, "backoff_max_secs": 1_000_000}
 
 
 def wait_for_timer(runtime: LocalRuntime, turn: Turn, before: int = 0) -> dict[str, Any]:

@@ -114,10 +114,11 @@ class Deployed:
     def seed(self) -> None:
         """Write what the samples refer to: a key, an agent, an input in the past, a reader."""
         from everturn.commands.agents import Agents  # noqa: PLC0415
+        from everturn.ports.callers import Caller  # noqa: PLC0415
         from everturn.ports.directory import ApiKey  # noqa: PLC0415
         from everturn.ports.sessions import SessionKey  # noqa: PLC0415
         from everturn.ports.streams import Watcher  # noqa: PLC0415
-        from everturn.surfaces.callers import hash_of  # noqa: PLC0415
+        from everturn.protocol.api_keys import hash_of  # noqa: PLC0415
 
         self.directory.put_api_key(hash_of(API_KEY), ApiKey(TENANT, "sample"))
         agents = Agents(
@@ -141,7 +142,7 @@ class Deployed:
             "tools": [{"name": "convert", "description": "Converts.", "effect": "read"}],
         }
         agents.put(TENANT, "helper", agent)
-        self.directory.put_connection(CONNECTION, TENANT, 4_000_000_000)
+        self.directory.put_connection(CONNECTION, Caller(TENANT), 4_000_000_000)
         self.store.add_watcher(SessionKey(TENANT, SESSION), Watcher(CONNECTION, "live"))
 
     def spoil(self, sk: str, name: str, value: dict[str, Any]) -> None:
@@ -159,6 +160,7 @@ class Deployed:
         from everturn.commands.attempts import Attempts  # noqa: PLC0415
         from everturn.commands.reading import SessionReader  # noqa: PLC0415
         from everturn.commands.submit_input import SubmitInput  # noqa: PLC0415
+        from everturn.ports.callers import Caller  # noqa: PLC0415
         from everturn.protocol.client_input import read_input  # noqa: PLC0415
         from everturn.store.memory_directory import InMemoryWake  # noqa: PLC0415
 
@@ -182,7 +184,7 @@ class Deployed:
             "turn_id": TURN,
             "message": message,
         }
-        submit(TENANT, read_input({"session_id": SESSION, "input": client_input}))
+        submit(Caller(TENANT), read_input({"session_id": SESSION, "input": client_input}))
 
 
 def models() -> Any:
@@ -197,7 +199,7 @@ def models() -> Any:
 
 def clock(ago_s: int = 0) -> Any:
     """Return a clock that stood still so long ago."""
-    from unit.drive.world import FrozenClock  # noqa: PLC0415  # after the variables are set
+    from unit.drive.doubles import FrozenClock  # noqa: PLC0415  # after the variables are set
 
     return FrozenClock(time.time_ns() // 1_000_000 - ago_s * 1000)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from everturn.observability import metrics
+from everturn.ports.callers import NOBODY, to_fields
 from everturn.ports.sessions import Owner, SessionKey
 from integration.deployed import (
+    API_KEY,
     CONNECTION,
     EVENTS,
     LAMBDA_GIVES,
@@ -40,7 +42,13 @@ FUNCTIONS = {
     "reader": ("reader",),
     "websocket": ("websocket_connect", "websocket_default", "websocket_disconnect"),
     "authorizer": ("authorizer",),
-    "driver": ("driver_llm", "driver_tool", "driver_timer", "driver_decision"),
+    "driver": (
+        "driver_llm",
+        "driver_tool",
+        "driver_tool_answer",
+        "driver_timer",
+        "driver_decision",
+    ),
     "fanout": ("fanout",),
     "recovery": ("recovery_dead_letter", "recovery_schedule"),
     "sample_worker": ("sample_worker",),
@@ -60,11 +68,15 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
 
 
 def invoke(
-    stack: Deployed, function: str, event: dict[str, Any], remaining_ms: int = 900_000
+    stack: Deployed,
+    function: str,
+    event: dict[str, Any],
+    remaining_ms: int = 900_000,
+    changed: Mapping[str, str] | None = None,
 ) -> Any:
-    """Invoke a function with its own variables and no other of ours."""
+    """Invoke a function with its own variables, some of them changed, and no other of ours."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in stack.environment(function).items():
+        for name, value in {**stack.environment(function), **(changed or {})}.items():
             patch.setenv(name, value)
         forget_wiring()
         return load_handler(function)(event, Context(function, remaining_ms=remaining_ms))
@@ -101,16 +113,18 @@ def test_reader_streams_what_lies_after_the_cursor(stack: Deployed) -> None:
     assert answer["body"].startswith("id: 1.0-0\nevent: session.created\ndata: {")
 
 
-def test_authorizer_lets_a_known_key_in_and_nobody_else(stack: Deployed) -> None:
+def test_authorizer_lets_a_known_key_in_and_no_unknown_one(stack: Deployed) -> None:
     event = sample("authorizer")
+    liar = {**event, "headers": {"Authorization": "Bearer nobody's"}}
+    browser = {**event, "headers": {}, "queryStringParameters": {"api_key": API_KEY}}
     stranger = {**event, "headers": {}}
-    browser = {**stranger, "queryStringParameters": {"api_key": "evt_sample-key-of-acme"}}
 
-    answers = [invoke(stack, "authorizer", each) for each in (event, stranger, browser)]
+    answers = [invoke(stack, "authorizer", each) for each in (event, liar, browser, stranger)]
 
     effects = [one["policyDocument"]["Statement"][0]["Effect"] for one in answers]
-    assert effects == ["Allow", "Deny", "Allow"]
-    assert [one["context"] for one in answers] == [{"tenant": TENANT}, {}, {"tenant": TENANT}]
+    assert effects == ["Allow", "Deny", "Allow", "Allow"]
+    known = {"tenant": TENANT}
+    assert [one["context"] for one in answers] == [known, {}, known, to_fields(NOBODY)]
 
 
 def test_websocket_connects_subscribes_and_forgets(stack: Deployed) -> None:
@@ -177,12 +191,12 @@ def worker_url() -> Iterator[str]:
 
 def test_driver_runs_a_tool_that_was_handed_over(stack: Deployed, worker_url: str) -> None:
     record = stack.directory.agent(TENANT, "helper")
-    stack.directory.put_agent(TENANT, _with_worker(record, worker_url))
+    stack.directory.put_agent(TENANT, with_worker(record, worker_url))
     stack.submit("[[call:convert {}]][[turn]][[say:{{result}}]]")
     first = queued(sample("driver_llm"), stack)
     invoke(stack, "driver", first, remaining_ms=250_000)
     waiting = texts(stack)
-    _done(stack, first)
+    done(stack, first)
     [handed_over] = _records(stack)
     event = {"Records": [{**sample("driver_tool")["Records"][0], **handed_over}]}
 
@@ -193,13 +207,13 @@ def test_driver_runs_a_tool_that_was_handed_over(stack: Deployed, worker_url: st
     assert texts(stack)[-2:] == [("tool", "3.1 mi"), ("assistant", "3.1 mi")]
 
 
-def _with_worker(record: Any, url: str) -> Any:
+def with_worker(record: Any, url: str, **more: Any) -> Any:
     from dataclasses import replace  # noqa: PLC0415  # the one use
 
-    return replace(record, definition={**record.definition, "worker": url})
+    return replace(record, definition={**record.definition, "worker": url, **more})
 
 
-def _done(stack: Deployed, event: dict[str, Any]) -> None:
+def done(stack: Deployed, event: dict[str, Any]) -> None:
     handle = event["Records"][0]["receiptHandle"]
     stack.clients.sqs.delete_message(QueueUrl=stack.queue_url, ReceiptHandle=handle)
 
@@ -218,7 +232,7 @@ def test_driver_leaves_a_long_wait_to_the_step_machine_and_goes_on_when_it_fires
     stack.submit("[[flaky:1 overloaded]][[say:There you are.]]")
     first = queued(sample("driver_llm"), stack)
     invoke(stack, "driver", first)
-    _done(stack, first)
+    done(stack, first)
     machine = stack.stack.physical["StepMachine"]
     executions = stack.clients.stepfunctions.list_executions(stateMachineArn=machine)
 
@@ -253,23 +267,6 @@ def test_fanout_wakes_a_driver_and_pushes_to_the_reader(stack: Deployed) -> None
     assert answer == {"batchItemFailures": []}
     assert [message["step"] for message in stack.messages()] == ["llm"]
     assert [frame["seq"] for frame in stack.frames()] == list(range(1, 15))
-
-
-def test_fanout_reports_the_first_record_that_failed_and_skips_what_is_no_commit(
-    stack: Deployed,
-) -> None:
-    [record] = sample("fanout")["Records"]
-    removed = {**record, "eventName": "REMOVE"}
-    keys = {"pk": {"S": "x"}, "sk": {"S": "HEAD"}}
-    other = {**record, "dynamodb": {**record["dynamodb"], "NewImage": keys}}
-    newer = {**record["dynamodb"]["NewImage"], "format": {"N": "99"}}
-    failing = {**record, "dynamodb": {**record["dynamodb"], "NewImage": newer}}
-
-    answer = invoke(stack, "fanout", {"Records": [removed, other, failing, record]})
-
-    number = record["dynamodb"]["SequenceNumber"]
-    assert answer == {"batchItemFailures": [{"itemIdentifier": number}]}
-    assert stack.messages() == []
 
 
 def test_recovery_fails_the_turn_of_a_dead_letter(stack: Deployed) -> None:

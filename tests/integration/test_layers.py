@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -83,6 +84,26 @@ def test_what_is_tested_is_what_is_run_and_deployed(lock: Path) -> None:
     tested, used = pins(DEV_LOCK), pins(lock)
 
     assert {name: tested.get(name) for name in used} == used
+
+
+def declared() -> dict[str, set[str]]:
+    """Return the names that the project needs by itself (`""`), and for each of its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {
+        group: {re.split(r"[\[<>=!~ ]", need, maxsplit=1)[0].lower() for need in needs}
+        for group, needs in groups.items()
+    }
+
+
+def test_a_worker_author_installs_pydantic_and_nothing_else() -> None:
+    assert declared()[""] == {"pydantic"}
+
+
+def test_the_dependencies_layer_has_what_the_engine_declares() -> None:
+    needed = declared()[""] | declared()["engine"]
+
+    assert needed - set(LAMBDA_HAS) <= pins(LAYER_LOCK).keys()
 
 
 def test_the_dependencies_layer_leaves_boto3_to_lambda() -> None:

@@ -20,12 +20,13 @@ FRONT_DOOR = frozenset(
     {"TABLE", "BUCKET", "QUEUE_URL", "DEMO_PROVIDER", "WORKER_NETWORKS", "RUNNABLE_SECONDS"}
 )
 VARIABLES = {
-    "http_api": FRONT_DOOR | {"S3_ENDPOINT"},
-    "reader": frozenset({"TABLE", "BUCKET"}),
-    "websocket": FRONT_DOOR | {"WEBSOCKET_ENDPOINT"},
-    "authorizer": frozenset({"TABLE"}),
+    "http_api": FRONT_DOOR | {"TOKEN_SECRET", "S3_ENDPOINT", "WORKER_FUNCTIONS"},
+    "reader": frozenset({"TABLE", "BUCKET", "TOKEN_SECRET"}),
+    "websocket": FRONT_DOOR | {"TOKEN_SECRET", "WEBSOCKET_ENDPOINT"},
+    "authorizer": frozenset({"TABLE", "TOKEN_SECRET"}),
     "driver": FRONT_DOOR
-    | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"},
+    | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"}
+    | {"WORKER_FUNCTIONS"},
     "fanout": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "WEBSOCKET_ENDPOINT"}),
     "recovery": frozenset(
         {
@@ -220,6 +221,7 @@ def test_the_table_has_the_keys_indexes_stream_and_ttl_of_the_store(template: Te
     assert indexes == {
         "due": (["due_shard", "due_epoch_s"], "KEYS_ONLY"),
         "listing": (["listing_pk", "listing_sk"], "KEYS_ONLY"),
+        "owned": (["owned_pk", "created"], "KEYS_ONLY"),
     }
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
     assert table["TimeToLiveSpecification"]["AttributeName"] == "expires_epoch_s"
@@ -310,30 +312,58 @@ def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_a
     template: Template,
 ) -> None:
     reads = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "s3:GetObject"}
+    token_key = "secretsmanager:GetSecretValue"
 
     reader_writes = [
         (action, condition)
         for name, action, _, condition in allowed(template)
-        if name == "ReaderRole" and action not in reads
+        if name == "ReaderRole" and action not in reads | {token_key}
     ]
     authorizer = [
         (action, condition)
         for name, action, _, condition in allowed(template)
-        if name == "AuthorizerRole"
+        if name == "AuthorizerRole" and action != token_key
     ]
 
     assert reader_writes == [("dynamodb:UpdateItem", partitions("SESSION#*"))]
     assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*"))]
 
 
-def test_the_step_machine_may_send_wake_ups_and_nothing_else(template: Template) -> None:
-    actions = {
-        action
+WORKERS = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-"
+
+
+def test_the_step_machine_may_send_wake_ups_and_run_workers_and_nothing_else(
+    template: Template,
+) -> None:
+    grants = {
+        (action, where)
         for name, action, where, _ in allowed(template)
         if name == "StepMachineRole" and where != "*"
     }
 
-    assert actions == {"sqs:SendMessage"}
+    assert grants == {
+        ("sqs:SendMessage", "«Queue.Arn»"),
+        ("lambda:InvokeFunction", f"{WORKERS}*"),
+    }
+
+
+def test_functions_are_invoked_by_the_driver_and_the_machine_alone_and_workers_alone(
+    template: Template,
+) -> None:
+    grants = {
+        (name, where)
+        for name, action, where, _ in allowed(template)
+        if action == "lambda:InvokeFunction"
+    }
+    functions = function_properties(template)
+
+    told = {
+        name: functions[name]["Environment"]["Variables"]["EVERTURN_WORKER_FUNCTIONS"]
+        for name in ("http_api", "driver")
+    }
+
+    assert grants == {("DriverRole", f"{WORKERS}*"), ("StepMachineRole", f"{WORKERS}*")}
+    assert set(told.values()) == {WORKERS}
 
 
 def test_the_bucket_is_closed_to_the_public_and_to_plain_http(template: Template) -> None:

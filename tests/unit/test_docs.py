@@ -10,31 +10,36 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 import pytest
+import yaml
 
 import everturn
 from everturn.errors import (
     DefectError,
     EverturnError,
     RejectedError,
+    StoreUnreadable,
     TransientError,
     VersionConflict,
     handling,
     to_http,
 )
 from everturn.protocol import limits
-from everturn.push.envelopes import HIDDEN, NAMES_ITS_TURN
+from everturn.push.envelopes import HIDDEN, NAMES_ITS_TURN, SHOWN_AT_DEFAULT
 from everturn.session.events.stored import Event
+from marked_blocks import blocks_of
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [README, *DOCS]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+ADRS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+PROJECT = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")]
+PAGES = [README, *DOCS, *PROJECT]
+FORMS = [*sorted((ROOT / ".github").rglob("*.*")), ROOT / ".pre-commit-config.yaml"]
+CHANGELOG = ROOT / "CHANGELOG.md"
 MOST_LINES = 200
+MOST_ADR_LINES = 40
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-BLOCK = re.compile(
-    r"^(?P<mark><!-- runs -->\n)?```bash\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
-)
 NEEDS_MORE = re.compile(r"\b(?:aws|sam|docker|podman|make deploy)\b")
 """Commands that want an account or a container runtime."""
 
@@ -49,7 +54,7 @@ UNITS = {"KiB": 1024, "MiB": 1024 * 1024}
 
 def name_of(page: Path) -> str:
     """Return a page's name for a test's id."""
-    return page.name
+    return page.relative_to(ROOT).as_posix()
 
 
 def rows(text: str) -> dict[str, list[str]]:
@@ -80,9 +85,10 @@ def to_number(cell: str) -> float:
     return float(figure) * UNITS.get(unit, 1)
 
 
-def bash_blocks() -> list[tuple[bool, str]]:
-    """Return the README's shell blocks: whether one is marked, and its text."""
-    return [(bool(found["mark"]), found["body"]) for found in BLOCK.finditer(README.read_text())]
+def links_of(page: Path) -> set[Path]:
+    """Return the files of this project that a page links to."""
+    links = {link.partition("#")[0] for link in LINK.findall(page.read_text()) if "://" not in link}
+    return {(page.parent / link).resolve() for link in links if link}
 
 
 def commands_of(body: str) -> str:
@@ -108,7 +114,7 @@ def codes() -> dict[str, int]:
     for other in subclasses(TransientError):
         if other.__module__.startswith("everturn."):
             found[other.code] = handling(other("")).status
-    for error in (VersionConflict(""), DefectError("")):
+    for error in (VersionConflict(""), DefectError(""), StoreUnreadable("")):
         status, body = to_http(error)
         found[body["code"]] = status
     return found
@@ -121,8 +127,9 @@ def public_fields() -> dict[str, list[str]]:
         kind = one.model_fields["type"].default
         hidden = {"type", "private", "refs", "turn_id"} | HIDDEN.get(kind, frozenset())
         shown[kind] = ["turn_id"] if kind in NAMES_ITS_TURN else []
+        always = SHOWN_AT_DEFAULT.get(kind, {}).keys()
         shown[kind] += [
-            name.removesuffix("_ms") + ("" if field.is_required() else "?")
+            name.removesuffix("_ms") + ("" if field.is_required() or name in always else "?")
             for name, field in one.model_fields.items()
             if name not in hidden
         ]
@@ -150,9 +157,45 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
-    linked = {link.partition("#")[0] for link in LINK.findall(README.read_text())}
+    reached: set[Path] = set()
+    ahead = {README}
 
-    assert {f"docs/{page.name}" for page in DOCS} <= linked
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        ahead |= {one for one in links_of(page) if one.suffix == ".md"} - reached
+
+    assert set(PAGES) - reached == set()
+
+
+def test_the_index_has_every_page_of_its_folder() -> None:
+    index = ROOT / "docs" / "README.md"
+
+    listed = {one for one in links_of(index) if one.parent == index.parent}
+
+    assert listed == {one for one in index.parent.iterdir() if one.is_file()} - {index}
+
+
+def test_decisions_are_numbered_and_listed_in_their_order() -> None:
+    index = (ROOT / "docs" / "decisions.md").read_text()
+
+    listed = re.findall(r"^- \[(\d{4})\]\(adr/(\S+)\) (.+)$", index, re.MULTILINE)
+
+    titles = [one.read_text().partition("\n")[0].removeprefix("# ") for one in ADRS]
+    assert [f"{number} {title}" for number, _, title in listed] == titles
+    assert [name for _, name, _ in listed] == [one.name for one in ADRS]
+    assert [number for number, _, _ in listed] == [f"{n:04d}" for n in range(1, len(ADRS) + 1)]
+
+
+@pytest.mark.parametrize("page", ADRS, ids=name_of)
+def test_a_decision_has_its_context_what_was_decided_and_what_follows(page: Path) -> None:
+    text = page.read_text()
+
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+
+    assert headings == ["Context", "Decision", "Consequences"]
+    assert page.name.startswith(text[2:6])
+    assert len(text.splitlines()) <= MOST_ADR_LINES
 
 
 def test_the_error_table_has_every_code_with_its_status() -> None:
@@ -195,12 +238,12 @@ def test_every_other_limit_is_that_of_its_module() -> None:
 
 
 def test_a_shell_block_is_marked_exactly_if_it_needs_no_account_and_no_container() -> None:
-    blocks = bash_blocks()
+    blocks = [block for block in blocks_of(README) if block.language == "bash"]
 
-    marked = [mark for mark, _ in blocks]
+    marked = [bool(block.kind) for block in blocks]
 
     assert blocks
-    assert marked == [NEEDS_MORE.search(commands_of(body)) is None for _, body in blocks]
+    assert marked == [NEEDS_MORE.search(commands_of(block.body)) is None for block in blocks]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -224,7 +267,7 @@ def test_the_settings_table_has_every_parameter_of_the_template() -> None:
     assert set(re.findall(r"`([A-Z][A-Za-z]+)`", table)) == declared
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, *FORMS, CHANGELOG], ids=name_of)
 def test_no_page_names_a_host_that_is_not_an_example(page: Path) -> None:
     text = page.read_text()
 
@@ -233,8 +276,41 @@ def test_no_page_names_a_host_that_is_not_an_example(page: Path) -> None:
     assert {one for one in hosts if one != "127.0.0.1" and not one.endswith("example.com")} == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, *FORMS], ids=name_of)
 def test_no_page_names_a_machine_or_a_day(page: Path) -> None:
     text = page.read_text()
 
     assert (MACHINE_PATH.findall(text), DATE.findall(text)) == ([], [])
+
+
+def test_the_changelog_is_kept_as_its_format_wants() -> None:
+    text = CHANGELOG.read_text()
+
+    releases = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    sections = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
+
+    assert releases[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", one) for one in releases[1:])
+    assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_hooks_run_what_is_there_and_download_nothing() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+
+    repositories = {one["repo"] for one in config["repos"]}
+    hooks = [hook for one in config["repos"] for hook in one["hooks"]]
+
+    assert repositories == {"local"}
+    assert {hook["language"] for hook in hooks} == {"system"}
+    assert {"format", "lint", "types", "whitespace"} <= {hook["id"] for hook in hooks}
+
+
+@pytest.mark.parametrize("form", ["bug.yml", "feature.yml"])
+def test_a_form_asks_something_and_each_question_once(form: str) -> None:
+    asked = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / form).read_text())
+
+    ids = [one["id"] for one in asked["body"]]
+
+    assert {"name", "description", "body"} <= asked.keys()
+    assert ids == list(dict.fromkeys(ids))
+    assert all(one["attributes"]["label"] for one in asked["body"])

@@ -9,6 +9,8 @@ from sys import stdlib_module_names
 
 import pytest
 
+import everturn.workers
+
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "layers" / "engine" / "python"
 PACKAGE = ENGINE / "everturn"
@@ -17,9 +19,11 @@ FUNCTIONS = sorted((ROOT / "functions").glob("*/app.py"))
 GROUND = {"protocol", "errors", "rejections", "settings", "observability"}
 CORE = {"session"}
 PORTS = {"ports"}
-ADAPTERS = {"store", "llm", "tools", "delivery", "push", "clock"}
+ADAPTERS = {"store", "llm", "tokens", "tools", "delivery", "push", "clock"}
 USE_CASES = {"drive", "commands"}
 TOP = {"surfaces", "wiring"}
+LIBRARY = {"workers"}
+"""Published for worker authors: nothing of the engine imports it."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -35,6 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": GROUND | CORE | PORTS | ADAPTERS,
     "surfaces": GROUND | CORE | PORTS | ADAPTERS | USE_CASES,
     "wiring": GROUND | CORE | PORTS | ADAPTERS | USE_CASES | {"surfaces"},
+    # Not the settings, which are the engine's, nor the observability, which needs powertools.
+    "workers": {"protocol", "errors", "rejections"},
 }
 """What each part of the engine may import beside itself."""
 
@@ -98,7 +104,7 @@ def test_every_part_has_its_floor() -> None:
     parts = {part_of(module) for module in GRAPH} - {""}
 
     assert parts == set(MAY_IMPORT)
-    assert parts == GROUND | CORE | PORTS | ADAPTERS | USE_CASES | TOP
+    assert parts == GROUND | CORE | PORTS | ADAPTERS | USE_CASES | TOP | LIBRARY
 
 
 def test_nothing_is_imported_in_a_circle() -> None:
@@ -160,9 +166,31 @@ def test_the_engine_knows_nothing_that_stands_on_it(path: Path) -> None:
     assert tops.isdisjoint({"functions", "everturn_local", "local", "bench", "tests", "app"})
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=name_of)
+PUBLIC = PACKAGE / "workers" / "__init__.py"
+"""The one package that says something: its names are what users import. Source: docs/decisions."""
+
+
+@pytest.mark.parametrize("path", sorted({*PACKAGE.rglob("__init__.py")} - {PUBLIC}), ids=name_of)
 def test_packages_say_nothing(path: Path) -> None:
     assert path.read_text() == ""
+
+
+def test_the_library_names_what_is_public_and_no_more() -> None:
+    documented, *rest = ast.parse(PUBLIC.read_text()).body
+
+    assert isinstance(documented, ast.Expr)
+    assert all(isinstance(node, ast.ImportFrom | ast.Assign) for node in rest)
+    names = {
+        alias.name for node in rest if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert names == set(everturn.workers.__all__)
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "workers").glob("*.py")), ids=name_of)
+def test_the_library_knows_the_standard_library_and_pydantic(path: Path) -> None:
+    outside = {one.split(".")[0] for one in imports(path)} - {"everturn"} - stdlib_module_names
+
+    assert outside <= PURE | {"pydantic_core"}
 
 
 def test_every_folder_is_a_package() -> None:
@@ -178,6 +206,20 @@ def test_a_thing_has_a_home(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_module_is_over_400_lines(path: Path) -> None:
+    """House style, section 3."""
+    assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        one
+        for folder in ("tests", "local", "bench")
+        for one in sorted((ROOT / folder).rglob("*.py"))
+    ],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_no_test_and_no_tool_is_over_400_lines_either(path: Path) -> None:
     """House style, section 3."""
     assert len(path.read_text().splitlines()) <= 400
 
@@ -205,7 +247,8 @@ def test_only_the_observability_makes_a_logger() -> None:
         if _mentions(path, {"Logger", "getLogger", "logging"})
     }
 
-    assert makers == {"observability.py"}
+    # The library's users log as they like, so it has a logger of the standard library.
+    assert makers == {"observability.py", "workers/logs.py"}
 
 
 def _mentions(path: Path, names: set[str]) -> bool:

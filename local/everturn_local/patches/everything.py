@@ -21,6 +21,7 @@ from everturn_local.patches.states_executions import (
     states_waits,
 )
 from everturn_local.patches.states_jsonata import states_jsonata
+from everturn_local.patches.states_tasks import states_sizes, states_timeouts
 
 
 @contextmanager
@@ -40,6 +41,8 @@ def patched_moto(clock: LocalClock, stream_bell: Bell, invoke: Invoke) -> Iterat
             states_from_cloudformation(),
             states_names(),
             states_waits(clock),
+            states_timeouts(clock),
+            states_sizes(),
             states_stops(clock),
         ):
             stack.enter_context(patch)

@@ -1,7 +1,7 @@
 """JSONata for moto's step machines. The machines themselves are in `states_executions`.
 
-Upstream gaps (moto 5.2.5): the interpreter has the grammar but no evaluator (it calls None), and
-pastes strings into expressions unescaped.
+Upstream gaps (moto 5.2.5): the interpreter has the grammar but no evaluator (it calls None), pastes
+strings into expressions unescaped, and pastes whole inputs into them, however large.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import jsonata
 import moto.stepfunctions.parser.asl.eval.states as moto_states
 import moto.stepfunctions.parser.asl.eval.variable_store as moto_variables
 import moto.stepfunctions.parser.asl.jsonata.jsonata as moto_jsonata
-from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
 from everturn_local.patches.replacing import replaced
+
+_BINDER = "everturn_local_bound"
 
 
 def _partition(items: list[Any], size: int) -> list[list[Any]]:
@@ -47,12 +48,30 @@ STATES_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 data with JSONata in Step Functions"."""
 
 
+def _bound(text: str) -> Any:
+    """The value of a JSON text as the evaluator knows values: its null is not Python's."""
+    return _with_null(json.loads(text))
+
+
+def _with_null(value: Any) -> Any:
+    match value:
+        case None:
+            return jsonata.Utils.NULL_VALUE
+        case dict():
+            return {name: _with_null(each) for name, each in value.items()}
+        case list():
+            return [_with_null(each) for each in value]
+        case _:
+            return value
+
+
 def evaluate(expression: str) -> Any:
     """Value of `expression` as plain JSON data; raises moto's `JSONataException`."""
     try:
         program = jsonata.Jsonata(expression)
         for name, function in STATES_FUNCTIONS.items():
             program.register_lambda(name, function)
+        program.register_lambda(_BINDER, _bound)
         return json.loads(json.dumps(program.evaluate(None), default=_to_json))
     except Exception as error:
         raise moto_jsonata.JSONataException("UNKNOWN", str(error)) from error
@@ -65,9 +84,13 @@ def _to_json(value: Any) -> None:
 
 
 def _declarations(bindings: Mapping[str, Any]) -> str:
-    return "".join(
-        f"{name}:={to_json_str(value, separators=(',', ':'))};" for name, value in bindings.items()
-    )
+    """Bind each value as one string: an expression with thousands of values takes a second."""
+    texts = {name: _text(_text(value)) for name, value in bindings.items()}
+    return "".join(f"{name}:=${_BINDER}({text});" for name, text in texts.items())
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 @contextmanager

@@ -79,12 +79,12 @@ class Aws:
 
     def store(self, dynamodb: Any = None) -> DynamoSessionStore:
         """Return a store of its own process: nothing is cached in it."""
-        blobs = S3Blobs(self._as_s3(), BUCKET)
+        blobs = S3Blobs(self._as_s3(), BUCKET, pace=self.time.pace())
         client: Any = dynamodb or self.dynamodb
         return DynamoSessionStore(self.table, client, blobs, self.time.pace())
 
     def directory(self) -> DynamoDirectory:
-        blobs = S3Blobs(self._as_s3(), BUCKET)
+        blobs = S3Blobs(self._as_s3(), BUCKET, pace=self.time.pace())
         return DynamoDirectory(self.table, self._as_dynamodb(), blobs, self.time.pace())
 
     def items(self) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ def aws(_clients: tuple[Any, Any]) -> Aws:
 def create_table(client: DynamoDBClient, table: str) -> None:
     """Create the table as the template describes it."""
     names = {"pk": "S", "sk": "S", "due_shard": "S", "due_epoch_s": "N"}
-    names |= {"listing_pk": "S", "listing_sk": "S"}
+    names |= {"listing_pk": "S", "listing_sk": "S", "owned_pk": "S", "created": "S"}
     indexes: list[Any] = [
         {
             "IndexName": name,
@@ -139,6 +139,7 @@ def create_table(client: DynamoDBClient, table: str) -> None:
         for name, first, second in (
             ("due", "due_shard", "due_epoch_s"),
             ("listing", "listing_pk", "listing_sk"),
+            ("owned", "owned_pk", "created"),
         )
     ]
     attributes: list[Any] = [

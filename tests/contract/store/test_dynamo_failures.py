@@ -16,7 +16,6 @@ from contract.store.failing import (
     refuses,
     then_loses_the_answer,
 )
-from contract.store.samples import commit, created, id_of, message, tool_call
 from everturn.errors import (
     NewerFormat,
     StoreRefused,
@@ -29,6 +28,7 @@ from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
+from sample_events import commit, created, id_of, message, tool_call
 
 CONFLICT = ("TransactionCanceledException", "None", "TransactionConflict")
 
@@ -339,15 +339,6 @@ def test_a_head_whose_sections_changed_meanwhile_is_read_again(aws: Aws, key: Se
 
     assert head == aws.store().head(key)
     assert [name for name, _ in client.requests] == ["get_item", "query"] * 2
-
-
-def test_a_head_that_is_never_whole_is_unavailable(aws: Aws, key: SessionKey) -> None:
-    aws.store().append(commit(key, None, in_sections(key)))
-    store, client = failing(aws)
-    client.troubles["query"] = [lambda request: {**request(), "Items": []}] * 5
-
-    with pytest.raises(StoreUnavailable):
-        store.head(key)
 
 
 def test_answers_in_pages_are_read_to_their_end(aws: Aws, key: SessionKey) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from contract.store.conftest import Aws
-from contract.store.samples import NOON_MS, commit, created, id_of, message, plain_turn, tool_call
 from everturn.ports.sessions import Head, Owner, SessionKey
 from everturn.ports.streams import Delta, Watcher
 from everturn.session.events.messages import AgentPrivate, AgentUpdated
@@ -15,6 +14,7 @@ from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.store.attributes import size_bytes
 from everturn.store.compression import inflate
+from sample_events import NOON_MS, commit, created, id_of, message, plain_turn, tool_call
 
 
 def test_each_method_makes_the_fewest_requests(aws: Aws, key: SessionKey) -> None:

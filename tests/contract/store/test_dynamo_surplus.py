@@ -12,13 +12,13 @@ from contract.store.failing import (
     first,
     refuses,
 )
-from contract.store.samples import commit, created, id_of, message
 from everturn.errors import (
     IdsTaken,
     StoreRefused,
     VersionConflict,
 )
 from everturn.ports.sessions import NodePlace, SessionKey
+from sample_events import commit, created, id_of, message
 
 
 def surplus_messages(count: int = 150) -> list[Any]:

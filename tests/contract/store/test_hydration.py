@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contract.store.conftest import Aws
-from contract.store.samples import commit, plain_turn
 from everturn.commands.reading import SessionReader
 from everturn.ports.sessions import Head, SessionKey
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.shape import Anchor
 from everturn.store.dynamo import DynamoSessionStore
+from sample_events import commit, plain_turn
 from unit.drive.world import World
 
 LARGE = "x" * 20_000

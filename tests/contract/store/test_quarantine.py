@@ -9,7 +9,6 @@ import pytest
 
 from contract.store.conftest import Aws
 from contract.store.failing import failing, loses_the_answer, never_arrives, refuses
-from contract.store.samples import CREATED, NOON_MS, commit, created, message
 from everturn.errors import (
     NewerFormat,
     StoreRefused,
@@ -20,6 +19,7 @@ from everturn.errors import (
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Quarantine, SessionKey
 from everturn.rejections import SessionQuarantined
+from sample_events import CREATED, NOON_MS, commit, created, message
 
 WHY = Quarantine("contradiction", NOON_MS, '{"step":"llm"}')
 
@@ -90,7 +90,37 @@ def test_what_is_put_aside_can_be_listed(store: SessionStore) -> None:
     assert sorted(one.session for one in store.quarantined()) == ["s1", "s2"]
 
 
+def test_what_was_put_aside_first_is_listed_first_and_no_sweep_finds_it(
+    store: SessionStore,
+) -> None:
+    keys = [SessionKey("acme", "s1"), SessionKey("rival", "s2"), SessionKey("acme", "s3")]
+    for one in keys:
+        store.append(commit(one, None, [created(one.session)], due_epoch_s=9))
+    for n, one in enumerate(reversed(keys)):
+        store.quarantine(one, None, Quarantine("defect", NOON_MS + 1_000 * n))
+
+    assert list(store.quarantined()) == [*reversed(keys)]
+    assert store.due(2**40, 10) == ()
+
+
 # ---- the table alone
+
+
+def test_listing_what_is_put_aside_reads_an_index_page_by_page_and_never_the_table(
+    aws: Aws,
+) -> None:
+    keys = [SessionKey("acme", f"s{n}") for n in range(3)]
+    for n, one in enumerate(keys):
+        aws.store().append(commit(one, None, [created(one.session), message("m")]))
+        aws.store().quarantine(one, None, Quarantine("defect", NOON_MS + 1_000 * n))
+    store, client = failing(aws)
+    client.page_items = 1
+
+    listed = list(store.quarantined())
+
+    assert listed == keys
+    assert {name for name, _ in client.requests} == {"query"}
+    assert {request["IndexName"] for _, request in client.requests} == {"due"}
 
 
 def spoil(aws: Aws, key: SessionKey, name: str, value: dict[str, Any], sk: str = "HEAD") -> None:

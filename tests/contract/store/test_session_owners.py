@@ -6,15 +6,15 @@ import dataclasses
 
 import pytest
 
-from contract.store.samples import (
-    commit,
-    created,
-    message,
-)
 from everturn.errors import VersionConflict
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Owner, SessionKey
 from everturn.ports.streams import Delta, Watch, Watcher
+from sample_events import (
+    commit,
+    created,
+    message,
+)
 
 
 def test_a_claim_changes_owner_and_version_alone(store: SessionStore, key: SessionKey) -> None:
@@ -117,6 +117,58 @@ def test_a_subscription_may_change_its_turn(store: SessionStore, key: SessionKey
     store.add_watcher(key, Watcher("c", "s", "t2"))
 
     assert store.watch(key) == Watch((Watcher("c", "s", "t2"),))
+
+
+def test_a_watcher_may_have_an_end(store: SessionStore, key: SessionKey) -> None:
+    ends, turn = Watcher("c=1", "s1", "", 2_000_000_000), Watcher("c=1", "s2", "t1", 7)
+    for watcher in (ends, turn, Watcher("c=1", "s3")):
+        store.add_watcher(key, watcher)
+    both = store.watch(key)
+
+    store.add_watcher(key, Watcher("c=1", "s1"))
+
+    assert both == Watch((ends, turn, Watcher("c=1", "s3")))
+    assert store.watch(key).watchers[0] == Watcher("c=1", "s1")
+
+
+def test_the_end_of_a_connections_watchers_moves_and_no_one_elses(
+    store: SessionStore, key: SessionKey
+) -> None:
+    first, second, others = (
+        Watcher("c=1", "s1", "", 7),
+        Watcher("c=1", "s2", "t1", 7),
+        Watcher("c=2", "s1", "t2", 7),
+    )
+    for watcher in (first, second, others):
+        store.add_watcher(key, watcher)
+
+    store.extend_watchers(key, "c=1", 9)
+    store.extend_watchers(key, "c=3", 9)
+    later = store.watch(key)
+    store.extend_watchers(key, "c=1", None)
+
+    for watch, until in ((later, 9), (store.watch(key), None)):
+        own = (dataclasses.replace(one, until_epoch_s=until) for one in (first, second))
+        assert watch == Watch((*own, others))
+
+
+def test_who_watches_no_more_does_not_come_back(store: SessionStore, key: SessionKey) -> None:
+    store.add_watcher(key, Watcher("c=1", "s1", "", 7))
+    store.remove_watcher(key, "c=1", "s1")
+
+    store.extend_watchers(key, "c=1", 9)
+
+    assert store.watch(key) == Watch()
+
+
+def test_only_who_may_still_be_shown_something_reads() -> None:
+    ends = Watcher("c1", "s1", "", 2)
+    watch = Watch((ends, Watcher("c1", "s2", "", 2), Watcher("c2", "s1")))
+    alone = Watch((ends,))
+
+    assert (watch.lapsed(1_999), watch.lapsed(2_000)) == ((), ("c1",))
+    assert watch.live(2_000) == (Watcher("c2", "s1"),)
+    assert (alone.is_read(1_999), alone.is_read(2_000)) == (True, False)
 
 
 def test_a_readers_time_never_moves_backwards(store: SessionStore, key: SessionKey) -> None:

@@ -6,15 +6,6 @@ import dataclasses
 
 import pytest
 
-from contract.store.samples import (
-    CREATED,
-    commit,
-    created,
-    id_of,
-    message,
-    plain_turn,
-    tool_call,
-)
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, NodePlace, Owner, SessionKey, TurnRecord
@@ -25,6 +16,15 @@ from everturn.session.events.stored import Event
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.session.state import Session
+from sample_events import (
+    CREATED,
+    commit,
+    created,
+    id_of,
+    message,
+    plain_turn,
+    tool_call,
+)
 
 
 def test_what_was_never_written_is_not_there(store: SessionStore, key: SessionKey) -> None:

@@ -16,9 +16,8 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 
-from contract.store.conftest import BUCKET, Aws
+from contract.store.conftest import BUCKET, Aws, FakeTime
 from contract.store.failing import Failing, Trouble, never_arrives, refuses
-from contract.store.samples import CREATED, NOON_MS, commit, created, message
 from everturn.errors import DefectError, EverturnError, QueueUnavailable, StoreRefused
 from everturn.errors import StoreUnavailable as Unavailable
 from everturn.ports.directory import ApiKey
@@ -30,6 +29,7 @@ from everturn.store.blobs import NoBlobs, S3Blobs, place_of
 from everturn.store.directory import DynamoDirectory
 from everturn.store.dynamo import DynamoSessionStore
 from everturn.store.wake import SqsWake, visibility_errors
+from sample_events import CREATED, NOON_MS, commit, created, message
 
 KEY = SessionKey("acme", "s1")
 THROTTLES = (
@@ -51,7 +51,8 @@ ACTS: dict[str, tuple[str, Act]] = {
         "update_item",
         lambda store, _d, new: store.quarantine(KEY, new.before, Quarantine("defect", 1)),
     ),
-    "quarantined": ("scan", lambda store, _d, _c: list(store.quarantined())),
+    "lift": ("update_item", lambda store, _d, _c: store.lift(KEY, 5)),
+    "quarantined": ("query", lambda store, _d, _c: list(store.quarantined())),
     "watch": ("get_item", lambda store, _d, _c: store.watch(KEY)),
     "add_watcher": ("update_item", lambda store, _d, _c: store.add_watcher(KEY, Watcher("c", "s"))),
     "reader_until": ("update_item", lambda store, _d, _c: store.reader_until(KEY, 5)),
@@ -187,7 +188,7 @@ SILENT = (
 )
 def test_errors_of_the_bucket_become_ours(error: Exception, ours: type[EverturnError]) -> None:
     client: Any = Raising(error)
-    blobs = S3Blobs(client, BUCKET)
+    blobs = S3Blobs(client, BUCKET, pace=FakeTime().pace())
 
     with pytest.raises(ours):
         blobs.put("k", b"x")
@@ -211,7 +212,7 @@ def test_errors_of_queue_and_step_machine_become_ours(
     error: Exception, ours: type[EverturnError]
 ) -> None:
     client: Any = Raising(error)
-    wake = SqsWake(client, "url", client, "arn")
+    wake = SqsWake(client, "url", client, "arn", FakeTime().pace())
 
     with pytest.raises(ours):
         wake.now(KEY, CREATED, "llm", 7, "7")

@@ -10,8 +10,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from contract.store.conftest import BUCKET, Aws
+from contract.store.conftest import BUCKET, Aws, FakeTime
 from everturn.errors import StoreRefused, StoreUnavailable
+from everturn.store.keys import upload_object
 from everturn.store.memory_uploads import InMemoryUploads
 from everturn.store.upload_places import SignedPut, Upload, UploadPlaces
 from everturn.store.uploads import S3Uploads
@@ -37,6 +38,7 @@ def send(aws: Aws, signed: SignedPut) -> None:
         Body=BODY,
         ContentType=headers["content-type"],
         IfNoneMatch=headers["if-none-match"],
+        Tagging=headers["x-amz-tagging"],
         Metadata={
             name.removeprefix("x-amz-meta-"): value
             for name, value in headers.items()
@@ -71,6 +73,37 @@ def test_what_is_signed_to_get_a_file_is_not_what_puts_it(made: Places) -> None:
     put = made.places.signed_put(UPLOAD, 900)
 
     assert made.places.signed_get(UPLOAD, 900) != put.url
+
+
+def test_a_file_is_kept_if_it_is_there_and_as_often_as_one_likes(made: Places) -> None:
+    upload = replace(UPLOAD, upload_id="0198f000-2222-7000-8000-00000000000b")
+    before = made.places.keep(upload.tenant, upload.upload_id)
+    made.put(made.places.signed_put(upload, 900))
+
+    kept = [made.places.keep(upload.tenant, upload.upload_id) for _ in range(2)]
+
+    assert (before, kept) == (False, [True, True])
+    assert made.places.find(upload.tenant, upload.upload_id) == upload
+    assert made.places.keep("rival", upload.upload_id) is False
+
+
+def tags(aws: Aws, upload: Upload) -> list[dict[str, str]]:
+    key = upload_object(upload.tenant, upload.upload_id)
+    found: list[dict[str, str]] = aws.s3.client.get_object_tagging(Bucket=BUCKET, Key=key)["TagSet"]
+    return found
+
+
+def test_a_file_is_pending_until_it_is_kept_which_is_what_the_lifecycle_looks_at(aws: Aws) -> None:
+    client: Any = aws.s3
+    places = S3Uploads(client, BUCKET)
+    upload = replace(UPLOAD, upload_id="0198f000-2222-7000-8000-00000000000c")
+    send(aws, places.signed_put(upload, 900))
+
+    pending = tags(aws, upload)
+    places.keep(upload.tenant, upload.upload_id)
+
+    assert pending == [{"Key": "upload", "Value": "pending"}]
+    assert tags(aws, upload) == [{"Key": "upload", "Value": "kept"}]
 
 
 def test_signing_costs_no_request_and_a_look_costs_one(aws: Aws) -> None:
@@ -122,11 +155,11 @@ def test_errors_of_the_bucket_are_translated(error: Exception, known: type[Excep
     client: Any = Failing(error)
 
     with pytest.raises(known):
-        S3Uploads(client, BUCKET).find("acme", UPLOAD.upload_id)
+        S3Uploads(client, BUCKET, FakeTime().pace()).find("acme", UPLOAD.upload_id)
 
 
 @pytest.mark.parametrize("code", ["404", "403", "NoSuchKey"])
 def test_a_missing_file_is_none_also_where_the_role_may_not_list(code: str) -> None:
     client: Any = Failing(refused(code))
 
-    assert S3Uploads(client, BUCKET).find("acme", UPLOAD.upload_id) is None
+    assert S3Uploads(client, BUCKET, FakeTime().pace()).find("acme", UPLOAD.upload_id) is None

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutError
 
-from contract.store.conftest import REGION, Aws
-from contract.store.samples import CREATED, NOON_MS
+from contract.store.conftest import REGION, Aws, FakeTime
 from everturn.errors import DefectError, QueueUnavailable
 from everturn.ports.sessions import SessionKey
-from everturn.protocol.wake import WAKE
+from everturn.ports.wake import FunctionRun
+from everturn.protocol.ids import DecisionId
+from everturn.protocol.limits import STEP_FUNCTIONS_PAYLOAD_BYTES
+from everturn.protocol.wake import WAKE, Settles
 from everturn.store import keys
 from everturn.store.memory_directory import InMemoryWake, Sent
-from everturn.store.wake import SqsWake, dedup_id, timer_name
+from everturn.store.wake import SqsWake, dedup_id, run_name, timer_name
+from sample_events import CREATED, NOON_MS
 
 KEY = SessionKey("acme", "s1")
 DUE_MS = NOON_MS + 60_500
 DUE = "2026-01-01T12:01:00.500Z"
+ARN = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-x"
+RUN = FunctionRun(ARN, {"attempts": 1, "messages": ["grüße"]}, "d1", 1, DUE_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,54 @@ def test_a_timer_is_one_execution(queue: Queue) -> None:
     }
 
 
+def test_a_run_is_one_execution_that_knows_what_to_send(queue: Queue) -> None:
+    again = replace(RUN, attempt=2)
+    for version, run in ((7, RUN), (9, RUN), (9, again)):
+        queue.wake.after(KEY, CREATED, version, run)
+
+    executions = {one["name"]: json.loads(one["input"]) for one in queue.executions()}
+
+    name = run_name(KEY, CREATED, RUN)
+    assert executions.keys() == {name, run_name(KEY, CREATED, again)}
+    assert executions[name] == {
+        "kind": "invoke",
+        "until": DUE,
+        "function": ARN,
+        "request": {"attempts": 1, "messages": ["grüße"]},
+        "message": {
+            "step": "tool",
+            "tenant": "acme",
+            "session": "s1",
+            "version": 7,
+            "subject": "d1",
+        },
+        "settles": {"decision_id": "d1", "attempt": 1},
+        "group": keys.group_id(KEY),
+        "dedup": f"{CREATED}:{name}",
+    }
+
+
+def test_the_fake_knows_a_run_once_and_sends_what_becomes_of_it() -> None:
+    wake = InMemoryWake()
+    for _ in range(2):
+        wake.after(KEY, CREATED, 7, RUN)
+        wake.settle(wake.runs[0], answer={"state": 1})
+
+    (sent,) = wake.sent
+
+    settled = WAKE.validate_python(dict(sent.message)).settles
+    assert len(wake.runs) == 1
+    assert settled == Settles(decision_id=DecisionId("d1"), attempt=1, answer={"state": 1})
+    assert sent.dedup == f"{CREATED}:{run_name(KEY, CREATED, RUN)}"
+
+
+def test_the_fake_takes_no_more_than_the_machine() -> None:
+    large = replace(RUN, request={"messages": "x" * STEP_FUNCTIONS_PAYLOAD_BYTES})
+
+    with pytest.raises(DefectError):
+        InMemoryWake().after(KEY, CREATED, 7, large)
+
+
 def test_the_fake_keeps_what_the_queue_would_deliver() -> None:
     wake = InMemoryWake()
     for _ in range(2):
@@ -122,6 +175,8 @@ def test_names_fit_their_limits() -> None:
     name = timer_name(KEY, CREATED, "call-1", DUE)
 
     assert len(name) == 57
+    assert len(run_name(KEY, CREATED, RUN)) == 59
+    assert len(dedup_id(CREATED, run_name(KEY, CREATED, RUN))) == 96
     assert len(dedup_id(CREATED, name)) == 94
     assert dedup_id(CREATED, "x" * 91) == f"{CREATED}:{'x' * 91}"
     assert dedup_id(CREATED, "x" * 92) == f"{CREATED}:{keys.digest32('x' * 92)}"
@@ -157,9 +212,11 @@ def refused(code: str) -> ClientError:
 )
 def test_errors_of_the_queue_become_ours(error: Exception, ours: type[Exception]) -> None:
     client: Any = Refusing(error)
-    wake = SqsWake(client, "url", client, "arn")
+    wake = SqsWake(client, "url", client, "arn", FakeTime().pace())
 
     with pytest.raises(ours):
         wake.now(KEY, CREATED, "llm", 7, "7")
     with pytest.raises(ours):
         wake.at(KEY, CREATED, "timer", 7, DUE_MS, "call-1")
+    with pytest.raises(ours):
+        wake.after(KEY, CREATED, 7, RUN)

@@ -40,7 +40,11 @@ from everturn_local.patches.states_executions import (
     states_waits,
 )
 from everturn_local.patches.states_jsonata import evaluate, states_jsonata
-from integration.local import gaps
+from everturn_local.patches.states_tasks import states_sizes
+from integration.local import gaps, plain_moto
+from integration.local import gaps_of_machines as machines
+from integration.local import gaps_of_queues as queues
+from integration.local import gaps_of_tables as tables
 from integration.local.gaps import Gap
 
 Patch = Callable[[], AbstractContextManager[None]]
@@ -58,7 +62,7 @@ def streams() -> AbstractContextManager[None]:
     return dynamodb_streams(Bell())
 
 
-def queues() -> AbstractContextManager[None]:
+def fifo_queues() -> AbstractContextManager[None]:
     """Queues on real time."""
     return sqs_fifo(LocalClock())
 
@@ -84,30 +88,32 @@ def stops() -> Iterator[None]:
 
 
 CLOSED: tuple[tuple[Gap, Patch], ...] = (
-    (gaps.several_threads_win_one_transaction, dynamodb_lock),
-    (gaps.a_cancelled_transaction_swaps_the_table, dynamodb_undo),
-    (gaps.a_failed_update_leaves_keys_behind, dynamodb_undo),
-    (gaps.a_request_token_is_ignored, dynamodb_tokens),
-    (gaps.a_transaction_may_exceed_4_mb, dynamodb_transaction_limits),
-    (gaps.a_batch_may_exceed_25_items, dynamodb_transaction_limits),
-    (gaps.an_unchanged_item_gets_a_record, streams),
-    (gaps.a_creating_update_gets_two_records, streams),
-    (gaps.an_iterator_dies_with_a_cancelled_transaction, undone_streams),
-    (gaps.a_query_sorts_the_whole_table, dynamodb_query),
-    (gaps.a_timed_out_batch_comes_back_in_another_order, queues),
-    (gaps.a_deleted_message_is_not_deduplicated, queues),
-    (gaps.deduplication_ignores_groups, queues),
-    (gaps.a_long_poll_on_a_blocked_group_spins, queues),
-    (gaps.sequence_numbers_do_not_grow, queues),
-    (gaps.a_lambda_invocation_only_echoes, answered),
-    (gaps.jsonata_has_no_evaluator, states_jsonata),
-    (gaps.bound_quotes_break_expressions, states_jsonata),
-    (gaps.cloudformation_creates_machines_that_do_not_run, states_from_cloudformation),
-    (gaps.a_bad_execution_name_is_accepted, states_names),
-    (gaps.unnamed_executions_collide, states_names),
-    (gaps.a_timestamp_is_read_as_local_time, waits),
-    (gaps.a_stop_loses_its_cause, stops),
-    (gaps.instances_are_kept_for_ever, untracked_instances),
+    (tables.several_threads_win_one_transaction, dynamodb_lock),
+    (tables.a_cancelled_transaction_swaps_the_table, dynamodb_undo),
+    (tables.a_failed_update_leaves_keys_behind, dynamodb_undo),
+    (tables.a_request_token_is_ignored, dynamodb_tokens),
+    (tables.a_transaction_may_exceed_4_mb, dynamodb_transaction_limits),
+    (tables.a_batch_may_exceed_25_items, dynamodb_transaction_limits),
+    (tables.an_unchanged_item_gets_a_record, streams),
+    (tables.a_creating_update_gets_two_records, streams),
+    (tables.an_iterator_dies_with_a_cancelled_transaction, undone_streams),
+    (tables.a_query_sorts_the_whole_table, dynamodb_query),
+    (queues.a_timed_out_batch_comes_back_in_another_order, fifo_queues),
+    (queues.a_deleted_message_is_not_deduplicated, fifo_queues),
+    (queues.deduplication_ignores_groups, fifo_queues),
+    (queues.a_long_poll_on_a_blocked_group_spins, fifo_queues),
+    (queues.sequence_numbers_do_not_grow, fifo_queues),
+    (queues.a_lambda_invocation_only_echoes, answered),
+    (machines.jsonata_has_no_evaluator, states_jsonata),
+    (machines.bound_quotes_break_expressions, states_jsonata),
+    (machines.other_alphabets_count_two_or_threefold, states_sizes),
+    (machines.a_task_may_be_given_more_than_256_kb, states_sizes),
+    (machines.cloudformation_creates_machines_that_do_not_run, states_from_cloudformation),
+    (machines.a_bad_execution_name_is_accepted, states_names),
+    (machines.unnamed_executions_collide, states_names),
+    (machines.a_timestamp_is_read_as_local_time, waits),
+    (machines.a_stop_loses_its_cause, stops),
+    (tables.instances_are_kept_for_ever, untracked_instances),
 )
 
 
@@ -119,8 +125,9 @@ def name_of(value: object) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def trying() -> Iterator[subprocess.Popen[str]]:
     """A fresh interpreter that tries all gaps on plain moto while the other tests run."""
-    command = [sys.executable, str(Path(gaps.__file__))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tried:  # noqa: S603
+    command = [sys.executable, "-m", gaps.__name__]
+    tests = Path(gaps.__file__).parents[2]
+    with subprocess.Popen(command, cwd=tests, stdout=subprocess.PIPE, text=True) as tried:  # noqa: S603
         yield tried
 
 
@@ -133,32 +140,34 @@ def upstream(trying: subprocess.Popen[str]) -> dict[str, bool]:
 
 @pytest.mark.parametrize(("gap", "patch"), CLOSED, ids=name_of)
 def test_a_patch_closes_its_gap(gap: Gap, patch: Patch) -> None:
-    with gaps.plain_cloud(), patch():
+    with plain_moto.plain_cloud(), patch():
         found = gap()
 
     assert not found
 
 
 def test_a_request_token_with_another_request_is_refused() -> None:
-    with gaps.plain_cloud(), dynamodb_tokens():
-        dynamodb = gaps.a_table()
+    with plain_moto.plain_cloud(), dynamodb_tokens():
+        dynamodb = plain_moto.a_table()
         token = "token-of-two-requests"
-        dynamodb.transact_write_items(TransactItems=[gaps.put("a")], ClientRequestToken=token)
+        dynamodb.transact_write_items(TransactItems=[plain_moto.put("a")], ClientRequestToken=token)
 
         with pytest.raises(ClientError) as refused:
-            dynamodb.transact_write_items(TransactItems=[gaps.put("b")], ClientRequestToken=token)
+            dynamodb.transact_write_items(
+                TransactItems=[plain_moto.put("b")], ClientRequestToken=token
+            )
 
     assert refused.value.response["Error"]["Code"] == "IdempotentParameterMismatchException"
 
 
 def test_a_cancelled_transaction_restores_every_item_and_names_the_reasons() -> None:
-    with gaps.plain_cloud(), patched_dynamodb():
-        dynamodb = gaps.a_table(stream=True)
-        before = gaps.item("a", n={"N": "1"})
+    with plain_moto.plain_cloud(), patched_dynamodb():
+        dynamodb = plain_moto.a_table(stream=True)
+        before = plain_moto.item("a", n={"N": "1"})
         dynamodb.put_item(TableName="t", Item=before)
         update = {
             "TableName": "t",
-            "Key": gaps.item("a"),
+            "Key": plain_moto.item("a"),
             "UpdateExpression": "SET n = :n",
             "ExpressionAttributeValues": {":n": {"N": "2"}},
         }
@@ -166,26 +175,30 @@ def test_a_cancelled_transaction_restores_every_item_and_names_the_reasons() -> 
             "ConditionExpression": "attribute_not_exists(pk)",
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
-        dynamodb.put_item(TableName="t", Item=gaps.item("there"))
+        dynamodb.put_item(TableName="t", Item=plain_moto.item("there"))
 
         with pytest.raises(ClientError) as cancelled:
             dynamodb.transact_write_items(
-                TransactItems=[{"Update": update}, gaps.put("new"), gaps.put("there", **failing)]
+                TransactItems=[
+                    {"Update": update},
+                    plain_moto.put("new"),
+                    plain_moto.put("there", **failing),
+                ]
             )
 
         items = dynamodb.scan(TableName="t")["Items"]
     reasons = cancelled.value.response["CancellationReasons"]
-    assert items == [before, gaps.item("there")]
+    assert items == [before, plain_moto.item("there")]
     assert [each["Code"] for each in reasons] == ["None", "None", "ConditionalCheckFailed"]
-    assert reasons[2]["Item"] == gaps.item("there")
+    assert reasons[2]["Item"] == plain_moto.item("there")
 
 
 def query_answers() -> list[Any]:
     """Many queries of one table: ranges, pages, both directions, and a sparse index."""
-    dynamodb = gaps.a_table()
+    dynamodb = plain_moto.a_table()
     for number in range(12):
         kind = {"kind": {"S": f"kind-{number % 2}"}} if number % 3 else {}
-        dynamodb.put_item(TableName="t", Item=gaps.item(f"LOG#{number:02d}", **kind))
+        dynamodb.put_item(TableName="t", Item=plain_moto.item(f"LOG#{number:02d}", **kind))
         dynamodb.put_item(TableName="t", Item={"pk": {"S": f"q{number}"}, "sk": {"S": "x"}})
     asked: list[Any] = []
     for index, condition, values in (
@@ -211,9 +224,9 @@ def query_answers() -> list[Any]:
 
 
 def test_queries_answer_as_before_with_ranges_pages_order_and_indexes() -> None:
-    with gaps.plain_cloud():
+    with plain_moto.plain_cloud():
         plain = query_answers()
-    with gaps.plain_cloud(), dynamodb_query(), dynamodb_observed():
+    with plain_moto.plain_cloud(), dynamodb_query(), dynamodb_observed():
         patched = query_answers()
 
     assert patched == plain
@@ -221,10 +234,10 @@ def test_queries_answer_as_before_with_ranges_pages_order_and_indexes() -> None:
 
 
 def test_what_a_request_wrote_and_read_is_observed() -> None:
-    with gaps.plain_cloud(), dynamodb_observed():
-        dynamodb = gaps.a_table()
+    with plain_moto.plain_cloud(), dynamodb_observed():
+        dynamodb = plain_moto.a_table()
         take_observed()
-        dynamodb.put_item(TableName="t", Item=gaps.item("a", body={"S": "x" * 100}))
+        dynamodb.put_item(TableName="t", Item=plain_moto.item("a", body={"S": "x" * 100}))
         dynamodb.query(
             TableName="t",
             KeyConditionExpression="pk = :p",
@@ -260,17 +273,17 @@ def test_jsonata_gives_plain_json(expression: str, value: Any) -> None:
 
 def test_a_failing_expression_fails_the_execution() -> None:
     state = {"Type": "Pass", "Output": "{% $error('no') %}", "End": True}
-    with gaps.plain_cloud(), states_jsonata():
-        described = gaps.run_machine({"States": {"S": state}})
+    with plain_moto.plain_cloud(), states_jsonata():
+        described = plain_moto.run_machine({"States": {"S": state}})
 
     assert described["status"] == "FAILED"
 
 
 def test_threads_that_start_one_name_start_one_execution() -> None:
 
-    with gaps.plain_cloud(), states_names(), stops():
-        arn = gaps.run_machine(gaps.FOREVER, within_s=0.1)["stateMachineArn"]
-        states = gaps.a_client("stepfunctions")
+    with plain_moto.plain_cloud(), states_names(), stops():
+        arn = plain_moto.run_machine(plain_moto.FOREVER, within_s=0.1)["stateMachineArn"]
+        states = plain_moto.a_client("stepfunctions")
         named = {"stateMachineArn": arn, "name": "once", "input": '{"n": 1}'}
         with ThreadPoolExecutor(8) as pool:
             started = list(pool.map(lambda _: states.start_execution(**named), range(8)))
@@ -285,11 +298,11 @@ def test_threads_that_start_one_name_start_one_execution() -> None:
 
 def test_time_that_is_skipped_ends_a_wait() -> None:
     clock = LocalClock()
-    with gaps.plain_cloud(), states_waits(clock):
-        running = gaps.run_machine(gaps.FOREVER, within_s=0.1)
+    with plain_moto.plain_cloud(), states_waits(clock):
+        running = plain_moto.run_machine(plain_moto.FOREVER, within_s=0.1)
         clock.skip(61)
-        states = gaps.a_client("stepfunctions")
-        ended = gaps.until(
+        states = plain_moto.a_client("stepfunctions")
+        ended = plain_moto.until(
             lambda: states.describe_execution(executionArn=running["executionArn"])["status"],
             lambda status: status != "RUNNING",
         )
@@ -299,13 +312,13 @@ def test_time_that_is_skipped_ends_a_wait() -> None:
 
 def test_two_consumers_never_receive_one_message() -> None:
 
-    with gaps.plain_cloud(), queues():
-        sqs, url = gaps.a_queue(DeduplicationScope="messageGroup")
+    with plain_moto.plain_cloud(), fifo_queues():
+        sqs, url = plain_moto.a_queue(DeduplicationScope="messageGroup")
         for number in range(40):
-            gaps.send(sqs, url, str(number), group=str(number))
+            plain_moto.send(sqs, url, str(number), group=str(number))
 
         with ThreadPoolExecutor(8) as pool:
-            batches = list(pool.map(lambda _: gaps.receive(sqs, url), range(16)))
+            batches = list(pool.map(lambda _: plain_moto.receive(sqs, url), range(16)))
 
     bodies = [each["Body"] for batch in batches for each in batch]
     assert sorted(bodies, key=int) == [str(number) for number in range(40)]
@@ -313,11 +326,11 @@ def test_two_consumers_never_receive_one_message() -> None:
 
 def test_a_message_that_is_sent_ends_a_long_poll_at_once() -> None:
 
-    with gaps.plain_cloud(), queues():
-        sqs, url = gaps.a_queue()
-        threading.Timer(0.2, gaps.send, (sqs, url, "late")).start()
+    with plain_moto.plain_cloud(), fifo_queues():
+        sqs, url = plain_moto.a_queue()
+        threading.Timer(0.2, plain_moto.send, (sqs, url, "late")).start()
         started = time.monotonic()
-        bodies = [each["Body"] for each in gaps.receive(sqs, url, WaitTimeSeconds=5)]
+        bodies = [each["Body"] for each in plain_moto.receive(sqs, url, WaitTimeSeconds=5)]
         took_s = time.monotonic() - started
 
     assert bodies == ["late"]
@@ -327,7 +340,7 @@ def test_a_message_that_is_sent_ends_a_long_poll_at_once() -> None:
 def test_patches_leave_moto_as_it_was() -> None:
 
     before = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)
-    with queues(), patched_dynamodb():
+    with fifo_queues(), patched_dynamodb():
         inside = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)
 
     after = (DynamoDBBackend.transact_write_items, SQSBackend.receive_message)

@@ -156,6 +156,24 @@ def test_a_record_that_fails_is_tried_again_before_what_follows_it(stack: Probe)
     assert keys == ["LOG#a", "LOG#b", "LOG#c"]
 
 
+def test_a_record_that_never_works_is_given_up_told_and_passed_by(stack: Probe) -> None:
+    queue_url = stack.runtime.physical["GivenUp"]
+    before = len(fanned(stack))
+    stack.put("given-up", "LOG#a", fail_always="yes")
+    stack.put("given-up", "LOG#b")
+
+    keys = until(lambda: fanned(stack)[before:], lambda found: len(found) >= 1)
+
+    got = stack.runtime.clients.sqs.receive_message(QueueUrl=queue_url, WaitTimeSeconds=2)
+    [message] = got["Messages"]
+    told = json.loads(message["Body"])
+    about = told["DDBStreamBatchInfo"]
+    assert keys == ["LOG#b"]
+    assert told["requestContext"]["condition"] == "RetryAttemptsExhausted"
+    assert (about["batchSize"], about["streamArn"][:21]) == (1, "arn:aws:dynamodb:us-e")
+    assert about["startSequenceNumber"] == about["endSequenceNumber"]
+
+
 def test_dropped_stream_records_are_never_seen(stack: Probe) -> None:
     def fate(record: Mapping[str, Any]) -> Delivery:
         dropped = record["dynamodb"]["Keys"]["sk"]["S"] == "LOG#drop"

@@ -53,7 +53,8 @@ def test_event_sources_are_found_with_their_settings() -> None:
             patterns=(pattern,),
             bisects=True,
             reports_failures=True,
-            max_retries=None,
+            max_retries=2,
+            on_failure="GivenUp",
         ),
     )
     assert topology.schedules == (ScheduleSource("sweep", "SweepFunctionEvery", 300.0, None),)

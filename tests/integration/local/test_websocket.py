@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from everturn_local.faults import Posting, take
 from everturn_local.websocket_events import plain_context
 from integration.local.probe import Probe, running_stack, until
 
@@ -171,6 +172,31 @@ def test_the_management_api_enforces_size_and_knows_gone_connections(stack: Prob
     assert len(received) == 128 * 1024
     assert large.value.response["ResponseMetadata"]["HTTPStatusCode"] == 413
     assert described["Identity"]["SourceIp"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("fate", "code", "status"),
+    [
+        (Posting.THROTTLE, "LimitExceededException", 429),
+        (Posting.GONE, "GoneException", 410),
+    ],
+)
+def test_a_frame_is_refused_as_told_and_the_connection_lives_on(
+    stack: Probe, fate: Posting, code: str, status: int
+) -> None:
+    client = management(stack)
+    with opened(stack) as socket:
+        own = connection_id(stack)
+        stack.runtime.faults.post = lambda _to, frame: fate if frame == b"1" else Posting.TAKE
+        with pytest.raises(ClientError) as refused:
+            client.post_to_connection(ConnectionId=own, Data=b"1")
+        client.post_to_connection(ConnectionId=own, Data=b"2")
+        stack.runtime.faults.post = take
+        received = socket.recv(timeout=5)
+
+    assert refused.value.response["Error"]["Code"] == code
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == status
+    assert received == "2"
 
 
 def test_an_idle_connection_is_closed_after_ten_minutes(stack: Probe) -> None:

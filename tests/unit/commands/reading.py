@@ -7,7 +7,8 @@ from everturn.commands.read_events import (
 )
 from everturn.ports.streams import Delta
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import KEY, FrozenClock, World
+from unit.drive.doubles import FrozenClock
+from unit.drive.world import KEY, World
 
 
 def two_turns(store: InMemorySessionStore | None = None) -> World:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from everturn.commands.read_session import ReadSession
-from everturn.commands.recover import Recover, Settled
+from everturn.commands.recover import Recover, Settled, Swept
 from everturn.errors import (
     DefectError,
     EverturnError,
@@ -17,14 +17,15 @@ from everturn.errors import (
     StoreUnreadable,
     VersionConflict,
 )
-from everturn.ports.sessions import Head, Logged, Quarantine, SessionKey
+from everturn.ports.sessions import Head, Logged, Quarantine, SessionKey, TurnRecord
 from everturn.ports.streams import Watch, Watcher
 from everturn.protocol.client_input import read_input
 from everturn.protocol.wake import WAKE
-from everturn.rejections import SessionQuarantined
+from everturn.rejections import SessionQuarantined, UnknownAgent
 from everturn.store.codec import refusal
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import KEY, NOON_MS, TENANT, FrozenClock, World, body, says
+from unit.drive.doubles import NOON_MS, FrozenClock, says
+from unit.drive.world import KEY, MACHINE, TENANT, World, body
 
 WAKE_UP = WAKE.validate_python({"step": "llm", "tenant": TENANT, "session": "s1", "version": 1})
 NOON = "2026-01-01T12:00:00.000Z"
@@ -45,6 +46,11 @@ class Broken(InMemorySessionStore):
         found = super().head(key)
         self._look(key, found)
         return found
+
+    def head_and_turn(self, key: SessionKey, turn_id: str) -> tuple[Head | None, TurnRecord | None]:
+        head, turn = super().head_and_turn(key, turn_id)
+        self._look(key, head)
+        return head, turn
 
     def head_and_watch(self, key: SessionKey) -> tuple[Head | None, Watch]:
         head, watch = super().head_and_watch(key)
@@ -136,11 +142,42 @@ def test_the_sweep_puts_aside_what_it_cannot_read_and_goes_on() -> None:
     world, store = broken(head=StoreUnreadable("HEAD cannot be read"))
     world.clock.move(1_200_000)
 
-    woken = [recover(world).sweep(), recover(world).sweep()]
+    swept = [recover(world).sweep(), recover(world).sweep()]
 
-    assert woken == [0, 0]
+    assert swept == [Swept(quarantined=1), Swept()]
     assert store.stored().quarantined == Quarantine("unreadable", NOON_MS + 1_200_000)
     assert store.due(2**40, 10) == ()
+
+
+def test_a_dead_letter_of_a_session_at_rest_that_cannot_be_read_puts_it_aside() -> None:
+    store = Broken()
+    world = World(clock=FrozenClock(), store=store)
+    world.submit("[[say:Hi]]")
+    world.advance()
+    store.log_error = StoreUnreadable("LOG#1 cannot be read")
+
+    settled = [recover(world).settle(WAKE_UP), recover(world).settle(WAKE_UP)]
+
+    assert settled == [Settled.QUARANTINED, Settled.LEFT]
+    quarantined = store.stored().quarantined
+    assert quarantined is not None
+    assert quarantined.reason == "unreadable"
+
+
+@pytest.mark.parametrize("error", [None, UnknownAgent("gone")])
+def test_a_dead_letter_of_a_session_at_rest_is_nothing_to_worry_about(
+    error: Exception | None,
+) -> None:
+    store = Broken()
+    world = World(clock=FrozenClock(), store=store)
+    world.submit("[[say:Hi]]")
+    world.advance()
+    store.log_error = error
+    before = store.stored()
+
+    settled = recover(world).settle(WAKE_UP)
+
+    assert (settled, store.stored()) == (Settled.LEFT, before)
 
 
 class Refusing(Broken):
@@ -160,11 +197,11 @@ def test_a_quarantine_that_is_refused_stops_no_sweep_and_keeps_the_message() -> 
     store.head_error = StoreUnreadable("HEAD cannot be read")
     world.clock.move(1_200_000)
 
-    woken = recover(world).sweep()
+    swept = recover(world).sweep()
     with pytest.raises(StoreUnavailable):
         recover(world).settle(WAKE_UP)
 
-    assert woken == 0
+    assert swept == Swept()
 
 
 def test_the_sweep_does_not_wake_what_the_index_still_shows() -> None:
@@ -179,7 +216,7 @@ def test_the_sweep_does_not_wake_what_the_index_still_shows() -> None:
     store.quarantine(KEY, None, Quarantine("defect", NOON_MS))
     world.wake.sent.clear()
 
-    assert recover(world).sweep() == 0
+    assert recover(world).sweep() == Swept()
     assert world.wake.sent == []
 
 
@@ -240,11 +277,11 @@ def test_inputs_are_refused_where_the_head_cannot_be_read() -> None:
     wanted = body("More", turn=None)
 
     with pytest.raises(SessionQuarantined):
-        world.submitter()(TENANT, read_input(wanted))
+        world.submitter()(MACHINE, read_input(wanted))
 
 
 def read(world: World) -> dict[str, Any]:
-    return ReadSession(world.store, world.reader)(TENANT, "s1")
+    return ReadSession(world.store, world.reader)(MACHINE, "s1")
 
 
 def test_a_read_shows_why_and_since_when() -> None:

@@ -19,11 +19,12 @@ from everturn.rejections import (
     UnknownAgent,
     UnknownSession,
 )
-from unit.drive.world import AGENT, KEY, TENANT, FrozenClock, World, answered
+from unit.drive.doubles import FrozenClock, answered
+from unit.drive.world import AGENT, KEY, MACHINE, TENANT, World
 
 
 def read(world: World, **how: Any) -> dict[str, Any]:
-    return ReadSession(world.store, world.reader)(TENANT, "s1", **how)
+    return ReadSession(world.store, world.reader)(MACHINE, "s1", **how)
 
 
 def test_an_idle_session_shows_its_messages_and_how_its_last_turn_ended() -> None:
@@ -91,7 +92,7 @@ def test_messages_page_backwards_two_hundred_at_a_time() -> None:
     from everturn.protocol.client_input import read_input  # noqa: PLC0415  # the one use
 
     wanted = {"type": "client.messages", "agent_id": "helper", "turn_id": "t1", "messages": view}
-    world.submitter()(TENANT, read_input({"session_id": "s1", "input": wanted}))
+    world.submitter()(MACHINE, read_input({"session_id": "s1", "input": wanted}))
 
     newest = read(world)
     older = read(world, before=newest["before_seq"])
@@ -143,10 +144,14 @@ class _Lost:
 # ---- agents
 
 
+ALLOWED = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-"
+FUNCTION = f"{ALLOWED}tools"
+
+
 class Case:
     """The use cases of agents, and who was forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: str = ALLOWED) -> None:
         self.world = World(clock=FrozenClock())
         self.forgotten: list[tuple[str, str]] = []
         self.agents = Agents(
@@ -155,6 +160,7 @@ class Case:
             networks="public",
             catalogue=self.world.models.catalogue(),
             forget=lambda tenant, agent: self.forgotten.append((tenant, agent)),
+            functions=functions,
         )
 
 
@@ -212,7 +218,6 @@ def test_an_agent_of_another_tenant_is_unknown() -> None:
         ({"decides": "worker"}, "/decides"),
         ({"plan_mode": True}, "/plan_mode"),
         ({"on_failure": "interrupt"}, "/on_failure"),
-        ({"worker": "arn:aws:lambda:us-east-1:123456789012:function:w"}, "/worker"),
         ({"worker_secret": {"generate": True}}, "/worker_secret"),
         ({"tools": [{"name": "x", "approval": "always"}]}, "/tools/0/approval"),
         ({"tools": [{"name": "x", "handler": "client"}]}, "/tools/0/handler"),
@@ -232,6 +237,10 @@ def test_a_wish_that_is_not_granted_yet_is_named(changed: dict[str, Any], path: 
     ("changed", "path"),
     [
         ({"worker": "http://169.254.169.254/x"}, "/worker"),
+        ({"worker": "arn:aws:lambda:us-east-1:123456789012:function:"}, "/worker"),
+        ({"worker": "arn:aws:lambda:us-east-1:123456789012:function:payroll"}, "/worker"),
+        ({"worker": "arn:aws:lambda:us-east-1:1:function:everturn-worker-x"}, "/worker"),
+        ({"worker": FUNCTION, "worker_secret": {"env": "PLACE"}}, "/worker_secret"),
         (
             {"tools": [{"name": "x", "input": {"type": "object"}, "output": {"type": 7}}]},
             "/tools/0/output",
@@ -246,6 +255,26 @@ def test_a_definition_that_is_wrong_says_where(changed: dict[str, Any], path: st
         case.agents.put(TENANT, "a1", {**AGENT, **changed})
 
     assert refused.value.message.startswith(path)
+
+
+@pytest.mark.parametrize("allowed", [ALLOWED, ""], ids=["known", "left to IAM"])
+@pytest.mark.parametrize("qualifier", ["", ":prod"])
+def test_a_worker_may_be_a_function(allowed: str, qualifier: str) -> None:
+    case = Case(functions=allowed)
+
+    written = case.agents.put(TENANT, "a1", {**AGENT, "worker": f"{FUNCTION}{qualifier}"})
+
+    assert written.agent["worker"] == f"{FUNCTION}{qualifier}"
+
+
+def test_where_nothing_is_known_of_what_is_allowed_a_function_is_refused_when_it_is_called() -> (
+    None
+):
+    elsewhere = FUNCTION.replace("everturn-worker-", "payroll-")
+
+    written = Case(functions="").agents.put(TENANT, "a1", {**AGENT, "worker": elsewhere})
+
+    assert written.agent["worker"] == elsewhere
 
 
 def test_a_definition_that_is_too_large_says_how_large() -> None:

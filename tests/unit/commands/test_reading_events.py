@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from everturn.commands.read_events import (
     IDLE_RETRY_MS,
     PAGE_BYTES,
+    PAGE_EVENTS,
     Frame,
     Page,
     ReadEvents,
@@ -16,13 +18,19 @@ from everturn.commands.read_events import (
     sse,
 )
 from everturn.commands.subscribe import FIRST
-from everturn.ports.sessions import Head, SessionKey, TurnRecord
-from everturn.ports.streams import Watch
-from everturn.push.envelopes import Cursor
+from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.ports.callers import Caller
+from everturn.ports.sessions import Head, Logged, SessionKey, TurnRecord
+from everturn.ports.streams import Delta, Watch
+from everturn.push.envelopes import Cursor, read_cursor
 from everturn.rejections import UnknownSession, UnknownTurn
+from everturn.session.events.stored import Event
 from everturn.store.memory import InMemorySessionStore
 from unit.commands.reading import delta, dispatch_seq, events_of, last_of, two_turns
-from unit.drive.world import KEY, TENANT, FrozenClock, World
+from unit.drive.doubles import FrozenClock
+from unit.drive.world import KEY, MACHINE, QUICK_RETRY, World
+
+DELTA = "llm.token.delta"
 
 # ---- pages
 
@@ -31,7 +39,7 @@ def test_pages_follow_one_another_without_a_gap_or_a_repeat() -> None:
     world = two_turns()
     read, after, seen, pages = events_of(world), 0, [], 0
     while True:
-        page = read.page(TENANT, "s1", after, 7, None)
+        page = read.page(MACHINE, "s1", after, 7, None)
         seen += [event["seq"] for event in page.events]
         after, pages = page.next_after_seq, pages + 1
         if not page.more:
@@ -45,7 +53,7 @@ def test_a_page_after_the_end_is_empty() -> None:
     world = two_turns()
     end = world.head().session.seq
 
-    page = events_of(world).page(TENANT, "s1", end, 10, None)
+    page = events_of(world).page(MACHINE, "s1", end, 10, None)
 
     assert (page.events, page.next_after_seq, page.more) == ([], end, False)
 
@@ -53,7 +61,7 @@ def test_a_page_after_the_end_is_empty() -> None:
 def test_a_page_of_one_turn_has_its_events_only_and_ends_with_it() -> None:
     world = two_turns()
 
-    page = events_of(world).page(TENANT, "s1", 0, 500, "t1")
+    page = events_of(world).page(MACHINE, "s1", 0, 500, "t1")
 
     assert {event["turn_id"] for event in page.events} == {"t1"}
     assert page.events[-1]["payload"]["type"] == "session.done"
@@ -66,7 +74,7 @@ def test_a_page_has_a_megabyte_at_most_but_always_one_event() -> None:
     read, after = events_of(world), 0
     pages: list[Page] = []
     while not pages or pages[-1].more:
-        pages.append(read.page(TENANT, "s1", after, 500, None))
+        pages.append(read.page(MACHINE, "s1", after, 500, None))
         after = pages[-1].next_after_seq
 
     kinds = [[event["payload"]["type"] for event in page.events] for page in pages]
@@ -79,15 +87,15 @@ def test_what_is_not_there_is_unknown(session: str, turn: str | None) -> None:
     world = two_turns()
 
     with pytest.raises(UnknownSession if session == "s2" else UnknownTurn):
-        events_of(world).page(TENANT, session, 0, 10, turn)
+        events_of(world).page(MACHINE, session, 0, 10, turn)
 
 
 def test_a_session_of_another_tenant_is_unknown_in_the_same_words() -> None:
     read = events_of(two_turns())
     with pytest.raises(UnknownSession) as foreign:
-        read.page("rival", "s1", 0, 10, None)
+        read.page(Caller("rival"), "s1", 0, 10, None)
     with pytest.raises(UnknownSession) as missing:
-        read.page(TENANT, "s2", 0, 10, None)
+        read.page(MACHINE, "s2", 0, 10, None)
 
     assert foreign.value.message.replace("s1", "s2") == missing.value.message
 
@@ -109,7 +117,7 @@ def test_an_alias_reads_its_turn(name: str) -> None:
     store.name = name
     world = two_turns(store)
 
-    page = events_of(world).page(TENANT, "s1", 0, 500, "other")
+    page = events_of(world).page(MACHINE, "s1", 0, 500, "other")
 
     assert {event["turn_id"] for event in page.events} == {name}
 
@@ -123,7 +131,7 @@ def test_a_stream_gives_events_then_the_pieces_of_the_call_in_flight() -> None:
     delta(world, 1, "a")
     delta(world, 2, "b")
 
-    frames = events_of(world).stream(TENANT, "s1", Cursor(seq - 1, 0, 0), None).frames
+    frames = events_of(world).stream(MACHINE, "s1", Cursor(seq - 1, 0, 0), None).frames
 
     cursors = [f"{seq}.0-0", f"{seq}.{dispatched}-1", f"{seq}.{dispatched}-2"]
     assert [frame.cursor for frame in frames] == cursors
@@ -146,7 +154,7 @@ def test_a_stream_goes_on_behind_its_cursor_for_events_and_pieces_apart() -> Non
     delta(world, 1, "a")
     delta(world, 2, "b")
 
-    frames = events_of(world).stream(TENANT, "s1", Cursor(seq, dispatched, 1), None).frames
+    frames = events_of(world).stream(MACHINE, "s1", Cursor(seq, dispatched, 1), None).frames
 
     assert [frame.data["text"] for frame in frames] == ["b"]
 
@@ -156,7 +164,7 @@ def test_pieces_of_a_call_that_ended_are_not_repeated() -> None:
     delta(world, 1, "a")
     world.advance(request_id="r2")
 
-    streamed = events_of(world).stream(TENANT, "s1", FIRST, None)
+    streamed = events_of(world).stream(MACHINE, "s1", FIRST, None)
 
     assert "llm.token.delta" not in {frame.event for frame in streamed.frames}
 
@@ -166,7 +174,7 @@ def test_a_full_page_leaves_the_pieces_to_the_last_one(monkeypatch: pytest.Monke
     delta(world, 1, "a")
     monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)
 
-    frames = events_of(world).stream(TENANT, "s1", FIRST, None).frames
+    frames = events_of(world).stream(MACHINE, "s1", FIRST, None).frames
 
     assert [frame.cursor for frame in frames] == ["1.0-0", "2.0-0", "3.0-0"]
 
@@ -177,7 +185,7 @@ def test_a_session_without_an_open_turn_is_answered_at_once_and_told_when_to_com
     world.advance()
     began = world.clock.now
 
-    streamed = events_of(world).stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+    streamed = events_of(world).stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
 
     assert streamed == Streamed((), retry_ms=IDLE_RETRY_MS)
     assert world.clock.now == began
@@ -187,7 +195,7 @@ def test_a_reader_waits_for_an_open_turn_and_is_known_as_one_meanwhile() -> None
     world = two_turns()
     began = world.clock.now
 
-    streamed = events_of(world).stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+    streamed = events_of(world).stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
 
     assert streamed == Streamed(())
     assert world.clock.now == began + 2_000
@@ -205,7 +213,7 @@ def test_what_comes_while_a_reader_waits_is_answered_at_once() -> None:
 
     read = ReadEvents(world.store, world.clock, sleep)
 
-    streamed = read.stream(TENANT, "s1", Cursor(world.head().session.seq), None)
+    streamed = read.stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
 
     assert len(slept) == 2
     assert streamed.frames[-1].event == "session.done"
@@ -216,8 +224,8 @@ def test_a_stream_of_a_turn_begins_with_it_and_ends_with_its_last_commit() -> No
     delta(world, 1, "of the next turn")
     read = events_of(world)
 
-    frames = read.stream(TENANT, "s1", FIRST, "t1").frames
-    after = read.stream(TENANT, "s1", Cursor(last_of(world, "t1")), "t1")
+    frames = read.stream(MACHINE, "s1", FIRST, "t1").frames
+    after = read.stream(MACHINE, "s1", Cursor(last_of(world, "t1")), "t1")
 
     assert {frame.data.get("turn_id") for frame in frames} == {"t1"}
     assert frames[-1].event == "session.done"
@@ -229,10 +237,98 @@ def test_a_stream_of_an_open_turn_begins_with_it() -> None:
     world = two_turns()
     delta(world, 1, "a")
 
-    frames = events_of(world).stream(TENANT, "s1", FIRST, "t2").frames
+    frames = events_of(world).stream(MACHINE, "s1", FIRST, "t2").frames
 
     assert {frame.data.get("turn_id") for frame in frames} == {"t2"}
     assert frames[-1].event == "llm.token.delta"
+
+
+def test_what_older_answers_said_does_not_hide_the_one_in_flight() -> None:
+    world = two_turns()
+    old = [Delta(13, n, "old", 1, "t1", {"text": "x"}) for n in range(1, PAGE_EVENTS + 1)]
+    for one in old:
+        world.store.put_delta(KEY, one, 0)
+    delta(world, 1, "new")
+
+    frames = events_of(world).stream(MACHINE, "s1", FIRST, None).frames
+
+    assert [frame.data["text"] for frame in frames if frame.event == DELTA] == ["new"]
+
+
+def test_what_earlier_attempts_said_does_not_hide_the_one_in_flight() -> None:
+    world = two_turns()
+    call = world.head().session.calls[0]
+    for n in range(1, PAGE_EVENTS + 3):
+        world.store.put_delta(KEY, Delta(call.seq, n, call.id, 0, "t2", {"text": "x"}), 0)
+    delta(world, 1, "new")
+
+    frames = events_of(world).stream(MACHINE, "s1", FIRST, None).frames
+
+    assert [frame.data["text"] for frame in frames if frame.event == DELTA] == ["new"]
+
+
+def test_what_a_failed_attempt_said_is_not_shown_while_the_next_one_is_waited_for() -> None:
+    world = World(clock=FrozenClock())
+    failing = ModelFailed("busy", FailureCode.OVERLOADED)
+    retry = {**QUICK_RETRY, "backoff_base_secs": 60, "backoff_max_secs": 60}
+    world.script([failing], retry=retry)
+    world.submit("Hello")
+    delta(world, 1, "half of an ans")
+
+    world.advance()
+
+    frames = events_of(world).stream(MACHINE, "s1", FIRST, None).frames
+    assert "llm.call.errored" in {frame.event for frame in frames}
+    assert DELTA not in {frame.event for frame in frames}
+
+
+def test_the_pieces_of_one_answer_are_a_megabyte_at_most() -> None:
+    world = two_turns()
+    for n in range(1, 5):
+        delta(world, n, str(n) * (PAGE_BYTES // 2 - 1_000))
+    seq, dispatched = world.head().session.seq, dispatch_seq(world)
+    read, cursor, answers = events_of(world), Cursor(seq, 0, 0), []
+
+    while streamed := read.stream(MACHINE, "s1", cursor, None).frames:
+        answers.append([frame.cursor for frame in streamed])
+        cursor = read_cursor(streamed[-1].cursor)
+
+    assert answers == [
+        [f"{seq}.{dispatched}-1", f"{seq}.{dispatched}-2"],
+        [f"{seq}.{dispatched}-3", f"{seq}.{dispatched}-4"],
+    ]
+
+
+class Joined(InMemorySessionStore):
+    """Ends its log with an event that belongs to no turn."""
+
+    def materialise(self, key: SessionKey, logged: Sequence[Logged]) -> tuple[Logged, ...]:
+        whole = super().materialise(key, logged)
+        head = self.head(key)
+        return tuple(
+            replace(one, events=(*one.events[:-1], replace_turn(one.events[-1])))
+            if head and one.last_seq == head.session.seq
+            else one
+            for one in whole
+        )
+
+
+def replace_turn(event: Event) -> Event:
+    """Return the event as one of no turn."""
+    return event.model_copy(update={"turn_id": None})
+
+
+def test_a_turn_is_streamed_on_though_the_newest_event_is_not_its_own() -> None:
+    world = two_turns(Joined())
+    delta(world, 1, "a")
+    read = events_of(world)
+
+    frames = read.stream(MACHINE, "s1", FIRST, "t2").frames
+    page = read.page(MACHINE, "s1", 0, 500, "t2")
+
+    assert frames[-1].event == DELTA
+    assert page.events[-1]["seq"] == world.head().session.seq - 1
+    assert not page.more
 
 
 # ---- as text
@@ -262,7 +358,7 @@ def test_a_log_that_ends_early_gives_what_there_is() -> None:
     world.submit("Hello")
     behind = Behind()
     behind._sessions = world.store._sessions  # the same sessions
-    page = ReadEvents(behind, world.clock, world.clock.sleep).page(TENANT, "s1", 0, 500, None)
+    page = ReadEvents(behind, world.clock, world.clock.sleep).page(MACHINE, "s1", 0, 500, None)
 
     assert page.more
     assert page.next_after_seq == world.head().session.seq

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from everturn.commands.fan_out import FanOut
-from everturn.commands.recover import GIVEN_UP, Recover
+from everturn.commands.recover import GIVEN_UP, SWEEP_MS, Recover, Swept
 from everturn.errors import NewerFormat, VersionConflict
 from everturn.ports.sessions import Head, Owner, SessionKey
 from everturn.ports.streams import Watcher
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import KEY, TENANT, FrozenClock, NoQueue, World
+from unit.drive.doubles import FrozenClock, NoQueue
+from unit.drive.world import KEY, TENANT, World
 
 
 def recover(world: World, wake: Any = None) -> Recover:
@@ -137,7 +138,7 @@ def test_a_session_past_its_due_time_is_woken_once_in_five_minutes() -> None:
     world.clock.move(300_000)
     recover(world).sweep()
 
-    assert woken == [1, 1]
+    assert woken == [Swept(woken=1)] * 2
     assert len(world.wake.sent) == 3
     assert world.wake.sent[-1].message["step"] == "timer"
 
@@ -148,7 +149,7 @@ def test_a_session_that_is_not_due_is_left_alone(early_ms: int) -> None:
     world.submit("Hello")
     world.clock.move(1_200_000 - early_ms)
 
-    assert recover(world).sweep() == 0
+    assert recover(world).sweep() == Swept()
 
 
 class Moved(InMemorySessionStore):
@@ -177,7 +178,7 @@ def test_one_session_that_cannot_be_read_hides_no_other() -> None:
     world.submit("Hello")
     world.clock.move(1_200_000)
 
-    assert recover(world).sweep() == 1
+    assert recover(world).sweep() == Swept(woken=1)
 
 
 def test_a_session_that_cannot_be_woken_is_not_counted() -> None:
@@ -185,4 +186,29 @@ def test_a_session_that_cannot_be_woken_is_not_counted() -> None:
     world.submit("Hello")
     world.clock.move(1_200_000)
 
-    assert recover(world, NoQueue()).sweep() == 0
+    assert recover(world, NoQueue()).sweep() == Swept()
+
+
+class Throttled(InMemorySessionStore):
+    """Each look at a head takes its time."""
+
+    clock: FrozenClock
+
+    def head(self, key: SessionKey) -> Head | None:
+        self.clock.move(SWEEP_MS // 2)
+        return super().head(key)
+
+
+def test_a_sweep_that_takes_too_long_leaves_the_rest_to_the_next_one() -> None:
+    clock, store = FrozenClock(), Throttled()
+    store.clock = clock
+    world = World(clock=clock, store=store)
+    for n in range(5):
+        world.submit("Hello", session=f"s{n}")
+    clock.move(1_200_000)
+
+    first = recover(world).sweep()
+    rest = store.due(clock.now_ms() // 1000, 10)
+
+    assert first == Swept(woken=3)
+    assert len(rest) == 5

@@ -12,7 +12,8 @@ from everturn.ports.sessions import Quarantine, SessionKey
 from everturn.ports.wake import Wake
 from everturn.protocol.wake import DeadLetter
 from unit.commands.test_quarantine import Broken
-from unit.drive.world import KEY, NOON_MS, TENANT, FrozenClock, NoQueue, World
+from unit.drive.doubles import NOON_MS, FrozenClock, NoQueue
+from unit.drive.world import KEY, TENANT, World
 
 WHY = Quarantine("contradiction", NOON_MS)
 OTHER = SessionKey(TENANT, "s2")

@@ -10,12 +10,14 @@ from everturn.commands.attempts import BUDGET_S
 from everturn.commands.submit_input import Submitted, demo_allowed
 from everturn.errors import IdsTaken, StoreUnavailable, VersionConflict
 from everturn.llm.catalogue import Catalogue
+from everturn.ports.callers import Caller
 from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey, TurnRecord
 from everturn.protocol.client_input import read_input
 from everturn.rejections import InvalidId, NotYetSupported, TurnAlreadyActive, UnknownAgent
 from everturn.session.facts import Facts, Pinned, Route
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import KEY, TENANT, NoQueue, World, answered, body, says
+from unit.drive.doubles import NoQueue, answered, says
+from unit.drive.world import KEY, MACHINE, TENANT, World, body
 
 
 class LosingStore(InMemorySessionStore):
@@ -64,8 +66,8 @@ def test_the_wake_up_names_the_version_and_its_dedup_id_is_that_of_the_stream() 
 def test_without_ids_a_session_and_a_turn_are_new_each_time() -> None:
     world = World()
 
-    first = world.submitter()(TENANT, read_input(body("Hello", None, None)))
-    second = world.submitter()(TENANT, read_input(body("Hello", None, None)))
+    first = world.submitter()(MACHINE, read_input(body("Hello", None, None)))
+    second = world.submitter()(MACHINE, read_input(body("Hello", None, None)))
 
     assert len({first.session_id, second.session_id, first.turn_id, second.turn_id}) == 4
 
@@ -144,7 +146,7 @@ def test_ids_that_were_taken_are_replaced() -> None:
     request = body("Hello")
     request["input"]["message"]["id"] = "m1"
 
-    world.submitter()(TENANT, read_input(request))
+    world.submitter()(MACHINE, read_input(request))
 
     ids = [e.id for c in world.log() for e in c.events if e.type == "message.new"]
     assert ids != ["m1"]
@@ -167,7 +169,7 @@ def test_after_three_seconds_of_lost_races_nothing_was_written() -> None:
 def test_an_input_is_accepted_though_the_wake_up_could_not_be_sent() -> None:
     world = World()
 
-    submitted = world.submitter(wake=NoQueue())(TENANT, read_input(body("Hello")))
+    submitted = world.submitter(wake=NoQueue())(MACHINE, read_input(body("Hello")))
 
     assert submitted == Submitted("s1", "t1")
     assert world.log()[0].wake == "llm"
@@ -181,7 +183,7 @@ def test_a_view_continues_the_conversation_by_its_ids() -> None:
     view = [*known, {"role": "user", "content": "[[say:again]]"}]
     wanted = {"type": "client.messages", "agent_id": "helper", "turn_id": "t2", "messages": view}
 
-    world.submitter()(TENANT, read_input({"session_id": "s1", "input": wanted}))
+    world.submitter()(MACHINE, read_input({"session_id": "s1", "input": wanted}))
     world.advance()
 
     assert [role for role, _ in world.texts()] == ["user", "assistant", "user", "assistant"]
@@ -194,7 +196,7 @@ def test_a_view_with_nothing_new_ends_at_once_and_wakes_nobody() -> None:
     view = [e.message for c in world.log() for e in c.events if e.type == "message.new"]
     wanted = {"type": "client.messages", "agent_id": "helper", "turn_id": "t2", "messages": view}
 
-    world.submitter()(TENANT, read_input({"session_id": "s1", "input": wanted}))
+    world.submitter()(MACHINE, read_input({"session_id": "s1", "input": wanted}))
 
     assert world.log()[-1].wake is None
     assert world.head().session.last_outcome == "done"
@@ -205,7 +207,7 @@ def test_whom_a_session_belongs_to_stands_in_the_body() -> None:
     world = World()
     request = {**body("Hello"), "identity": {"id": "u1", "metadata": {"plan": "free"}}}
 
-    world.submitter()(TENANT, read_input(request))
+    world.submitter()(MACHINE, read_input(request))
 
     created = world.log()[0].events[0]
     assert created.type == "session.created"
@@ -233,7 +235,7 @@ def test_what_is_not_taken_yet_is_refused_and_nothing_recorded(client_input: Any
         pytest.skip("refused at the wire")
 
     with pytest.raises(NotYetSupported):
-        world.submitter()(TENANT, request)
+        world.submitter()(MACHINE, request)
 
     assert world.store.head(KEY) is None
 
@@ -248,7 +250,7 @@ def test_an_agent_of_another_tenant_is_unknown_and_so_is_its_session() -> None:
     world.submit("Hello")
 
     with pytest.raises(UnknownAgent):
-        world.submitter()("rival", read_input(body("Hello")))
+        world.submitter()(Caller("rival"), read_input(body("Hello")))
 
 
 def test_a_turn_that_waits_for_its_worker_keeps_its_place() -> None:
@@ -300,5 +302,5 @@ def test_the_route_is_checked_before_anything_is_written() -> None:
     submit._check_route = refuse  # the world allows all
 
     with pytest.raises(NotYetSupported):
-        submit(TENANT, read_input(body("Hello")))
+        submit(MACHINE, read_input(body("Hello")))
     assert world.store.head(KEY) is None

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from everturn.commands.subscribe import FIRST, Subscribe
-from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.streams import Watcher
 from everturn.push.envelopes import Cursor
 from everturn.rejections import UnknownSession
 from everturn.store.memory import InMemorySessionStore
 from unit.commands.reading import delta, dispatch_seq, events_of, two_turns
-from unit.drive.world import KEY, TENANT, World
+from unit.drive.world import KEY, MACHINE, World
 
 # ---- subscriptions
 
@@ -36,10 +36,10 @@ class Client:
 def subscribed(
     world: World, after: Cursor = FIRST, turn: str | None = None, gone_after: int = 1_000
 ) -> Client:
-    world.directory.put_connection("c1", TENANT, 0)
+    world.directory.put_connection("c1", MACHINE, 0)
     client = Client(gone_after)
     subscribe = Subscribe(world.store, world.directory, events_of(world))
-    subscribe(TENANT, "c1", "sub", "s1", after, turn, client.send)
+    subscribe(MACHINE, "c1", "sub", "s1", after, turn, client.send)
     return client
 
 
@@ -47,9 +47,9 @@ def test_what_is_committed_while_a_subscription_begins_is_not_missed() -> None:
     class Racing(InMemorySessionStore):
         """Finishes the turn when the replay is over and nobody watches yet."""
 
-        def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
+        def add_watcher(self, key: SessionKey, watcher: Watcher, created: str = "") -> None:
             world.advance()
-            super().add_watcher(key, watcher)
+            super().add_watcher(key, watcher, created)
 
     world = two_turns(Racing())
 
@@ -60,20 +60,20 @@ def test_what_is_committed_while_a_subscription_begins_is_not_missed() -> None:
     assert world.lanes.seqs("c1") == []
     connection = world.directory.connection("c1")
     assert connection is not None
-    assert connection["sessions"] == [["s1", "sub"]]
+    assert connection.sessions == (("s1", "sub"),)
 
 
 def test_a_subscription_that_ends_while_it_begins_leaves_no_watcher() -> None:
     world = two_turns()
-    world.directory.put_connection("c1", TENANT, 0)
+    world.directory.put_connection("c1", MACHINE, 0)
     subscribe = Subscribe(world.store, world.directory, events_of(world))
 
     def end_at_once(frame: dict[str, Any]) -> bool:
         if frame["type"] == "subscribed":
-            subscribe.end(TENANT, "c1", "sub")
+            subscribe.end(MACHINE, "c1", "sub")
         return True
 
-    subscribe(TENANT, "c1", "sub", "s1", FIRST, None, end_at_once)
+    subscribe(MACHINE, "c1", "sub", "s1", FIRST, None, end_at_once)
 
     assert world.store.watch(KEY).watchers == ()
 
@@ -163,11 +163,11 @@ def test_subscriptions_end_one_by_one_or_with_their_connection() -> None:
     world = two_turns()
     subscribed(world)
     subscribe = Subscribe(world.store, world.directory, events_of(world))
-    subscribe(TENANT, "c1", "sub2", "s1", FIRST, None, lambda _frame: True)
+    subscribe(MACHINE, "c1", "sub2", "s1", FIRST, None, lambda _frame: True)
 
-    subscribe.end(TENANT, "c1", "unknown")
+    subscribe.end(MACHINE, "c1", "unknown")
     both = world.store.watch(KEY).watchers
-    subscribe.end(TENANT, "c1", "sub")
+    subscribe.end(MACHINE, "c1", "sub")
     one = world.store.watch(KEY).watchers
     subscribe.disconnect("c1")
     subscribe.disconnect("c1")
@@ -177,9 +177,55 @@ def test_subscriptions_end_one_by_one_or_with_their_connection() -> None:
     assert world.directory.connection("c1") is None
 
 
+def test_a_connection_that_goes_while_a_subscription_begins_leaves_no_watcher() -> None:
+    class Racing(InMemorySessionStore):
+        """Has a subscription begin when those that were there have been removed."""
+
+        def remove_watcher(
+            self, key: SessionKey, connection_id: str, subscription: str = ""
+        ) -> None:
+            super().remove_watcher(key, connection_id, subscription)
+            if not subscription and not raced:
+                raced.append(connection_id)
+                subscribe(MACHINE, "c1", "sub", "s1", FIRST, None, lambda _frame: True)
+
+    raced: list[str] = []
+    store = Racing()
+    world = two_turns(store)
+    world.store.add_watcher(KEY, Watcher("c2", "other"))
+    world.directory.put_connection("c1", MACHINE, 0)
+    subscribe = Subscribe(world.store, world.directory, events_of(world))
+    subscribe(MACHINE, "c1", "sub0", "s1", FIRST, None, lambda _frame: True)
+
+    subscribe.disconnect("c1")
+
+    assert raced == ["c1"]
+    assert world.store.watch(KEY).watchers == (Watcher("c2", "other"),)
+
+
+def test_a_subscription_to_an_alias_watches_the_turn_that_it_stands_for() -> None:
+    class Aliasing(InMemorySessionStore):
+        """Knows `other` as another name of `t2`."""
+
+        def head_and_turn(
+            self, key: SessionKey, turn_id: str
+        ) -> tuple[Head | None, TurnRecord | None]:
+            if turn_id == "other":
+                return self.head(key), TurnRecord(turn_id, alias_of="t2")
+            return super().head_and_turn(key, turn_id)
+
+    world = two_turns(Aliasing())
+
+    client = subscribed(world, turn="other")
+
+    events = [frame["event"] for frame in client.frames if frame["type"] == "event"]
+    assert {event["turn_id"] for event in events} == {"t2"}
+    assert world.store.watch(KEY).watchers == (Watcher("c1", "sub", "t2"),)
+
+
 def test_a_connection_that_was_never_recorded_ends_nothing() -> None:
     world = two_turns()
 
-    Subscribe(world.store, world.directory, events_of(world)).end(TENANT, "c9", "sub")
+    Subscribe(world.store, world.directory, events_of(world)).end(MACHINE, "c9", "sub")
 
     assert world.store.watch(KEY).watchers == ()

@@ -9,19 +9,12 @@ import pytest
 from everturn.drive.lease import Lease
 from everturn.errors import LeaseLost
 from everturn.ports.decider import Answered
-from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
+from everturn.ports.sessions import RELEASED, Head, NewCommit, Owner, SessionKey
 from everturn.protocol.wake import WAKE
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import (
-    KEY,
-    FrozenClock,
-    World,
-    lease,
-    refused_renewal,
-    result,
-    says,
-)
+from unit.drive.doubles import FrozenClock, lease, refused_renewal, result, says
+from unit.drive.world import KEY, World
 
 ONE_WRITE = "[[call:send {}]][[turn]][[say:sent]]"
 
@@ -229,18 +222,19 @@ class RacingClaim(InMemorySessionStore):
 
 
 @pytest.mark.parametrize(
-    ("other", "handed_over"), [(Owner(9, "faster"), False), (Owner(1, ""), True)]
+    ("other", "owner"),
+    [(Owner(9, "faster"), Owner(9, "faster")), (Owner(1, ""), Owner(1, RELEASED))],
 )
 def test_a_release_that_another_driver_forestalls_hands_nothing_over(
-    other: Owner, handed_over: bool
+    other: Owner, owner: Owner
 ) -> None:
     world = World(clock=FrozenClock(), store=RacingClaim(other))
     world.submit(ONE_WRITE)
 
     world.advance(remaining_ms=250_000)
 
-    assert (len(world.wake.sent) == 2) is handed_over
-    assert world.head().owner == other
+    assert (len(world.wake.sent) == 2) is (owner.request_id == RELEASED)
+    assert world.head().owner == owner
 
 
 def test_a_session_that_is_gone_is_no_work() -> None:

@@ -19,13 +19,8 @@ from everturn.session.commands import Deliveries
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import (
-    KEY,
-    TENANT,
-    World,
-    result,
-    says,
-)
+from unit.drive.doubles import result, says
+from unit.drive.world import KEY, TENANT, World
 
 ONE_TOOL = "[[call:look {}]][[turn]][[say:looked]]"
 ONE_WRITE = "[[call:send {}]][[turn]][[say:sent]]"

@@ -9,15 +9,11 @@ import pytest
 from everturn.drive.timer import SLEPT_MS
 from everturn.errors import QueueUnavailable
 from everturn.llm.failure import FailureCode, ModelFailed
-from everturn.ports.sessions import Owner
-from unit.drive.world import (
-    QUICK_RETRY,
-    FrozenClock,
-    NoQueue,
-    World,
-    result,
-    says,
-)
+from everturn.ports.decider import WorkerAnswer
+from everturn.ports.sessions import RELEASED, Owner
+from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
+from unit.drive.doubles import FrozenClock, NoQueue, result, says
+from unit.drive.world import QUICK_RETRY, World
 
 ONE_WRITE = "[[call:send {}]][[turn]][[say:sent]]"
 
@@ -65,10 +61,49 @@ def test_a_hand_over_is_named_by_its_request_and_releases_what_was_not_started()
     sent = world.wake.sent[-1]
     world.advance(request_id="r2")
 
-    assert released == Owner(1, "")
+    assert released == Owner(1, RELEASED)
     assert sent.dedup == f"{world.head().created}:r1"
     assert [one["trigger"]["attempt"] for one in world.decider.requests] == [1]
     assert world.texts()[2:] == [("tool", "sent"), ("assistant", "sent")]
+
+
+@pytest.mark.parametrize("left_ms", [250_000, 900_000])
+def test_a_hand_over_whose_message_comes_again_loses_no_write_that_was_not_started(
+    left_ms: int,
+) -> None:
+    world = World(clock=FrozenClock())
+    world.submit(ONE_WRITE)
+    world.decider.answer = lambda _request: result("sent")
+    message = world.last_wake()
+
+    world.advance(message, remaining_ms=250_000, request_id="r1")
+    world.advance(message, remaining_ms=left_ms, request_id="r2", received=2)
+    world.advance(request_id="r3")
+
+    assert [one["trigger"]["attempt"] for one in world.decider.requests] == [1]
+    assert world.texts()[2:] == [("tool", "sent"), ("assistant", "sent")]
+
+
+def test_a_write_that_was_handed_over_and_then_started_is_not_started_again() -> None:
+    world = World(clock=FrozenClock())
+    world.submit(ONE_WRITE)
+    world.advance(remaining_ms=250_000, request_id="r1")
+    world.decider.answer = _killed
+
+    with pytest.raises(Killed):
+        world.advance(request_id="r2")
+    world.advance(request_id="r3", received=2)
+
+    assert len(world.decider.requests) == 1
+    assert world.texts()[2] == ("tool", OUTCOME_UNKNOWN)
+
+
+class Killed(BaseException):
+    """The driver is gone."""
+
+
+def _killed(_request: dict[str, Any]) -> WorkerAnswer:
+    raise Killed
 
 
 def test_a_first_dispatch_handed_over_has_nobody_to_be_released_from() -> None:

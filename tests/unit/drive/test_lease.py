@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from everturn.drive.lease import Lease, held, redelivery_s
-from unit.drive.world import refused_renewal
+from unit.drive.doubles import refused_renewal
 
 LEASE_S = 120
 

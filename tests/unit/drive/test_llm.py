@@ -17,7 +17,8 @@ from everturn.protocol.llm import StreamDelta
 from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
 from everturn.session.facts import Facts, Stamp
 from everturn.session.propose import CallModel
-from unit.drive.world import KEY, Step, World, says
+from unit.drive.doubles import Step, says
+from unit.drive.world import KEY, World
 
 YES: Callable[[], bool] = lambda: True  # noqa: E731  # two constants
 NO: Callable[[], bool] = lambda: False  # noqa: E731

@@ -16,7 +16,8 @@ from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErr
 from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import KEY, FrozenClock, RecordingLanes
+from unit.drive.doubles import FrozenClock, RecordingLanes
+from unit.drive.world import KEY
 
 READER = Watch((Watcher("c1", "sub"),))
 LATER = Watch((Watcher("c1", "sub"), Watcher("c2", "sub")))
@@ -30,9 +31,12 @@ class OrderedStore(InMemorySessionStore):
         self._lanes = lanes
         self.pushed_before: list[int] = []
         self.fails = False
+        self.takes_ms = 0
+        self.clock = FrozenClock()
 
     def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
         self.pushed_before.append(len(self._lanes.pushed))
+        self.clock.move(self.takes_ms)
         if self.fails:
             raise StoreUnavailable("no")
         super().put_delta(key, delta, expires_epoch_s)
@@ -44,7 +48,7 @@ class Case:
     def __init__(self, watch: Watch = Watch()) -> None:  # noqa: B008  # frozen
         self.lanes = RecordingLanes()
         self.store = OrderedStore(self.lanes)
-        self.clock = FrozenClock()
+        self.clock = self.store.clock
         self.stream = Stream(KEY, self.store, self.lanes, self.clock.now_ms)
         self.stream.watched_by(watch)
         self.stream.begin(13, "call", 1, "t1", "helper")
@@ -162,6 +166,20 @@ def test_what_counts_as_recent_is_decided_when_the_next_delta_comes(
     case.stream.watched_by(LATER)
 
     assert case.lanes.said("c2") == f"{repeated}b"
+
+
+def test_a_slow_store_makes_pieces_larger_and_not_one_write_a_word() -> None:
+    case = Case(READER)
+    case.store.takes_ms = 3_000
+    for n in range(20):
+        case.says(f"{n} ")
+        case.clock.move(50)  # the model is not slow
+
+    case.stream.tick()
+
+    assert case.lanes.said() == "".join(f"{n} " for n in range(20))
+    assert [text for _, _, text in case.kept()][:2] == ["0 ", "1 2 3 4 5 "]
+    assert len(case.kept()) == 5
 
 
 def test_a_commit_is_pushed_behind_what_was_streamed_before_it() -> None:

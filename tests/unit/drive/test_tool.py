@@ -13,7 +13,8 @@ from everturn.errors import DefectError
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.session.propose import CallModel, DeliverToWorker
-from unit.drive.world import TOOLS, World, answered, result
+from unit.drive.doubles import answered, result
+from unit.drive.world import TOOLS, World
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 STRICT = {"name": "strict", "description": "Is.", "effect": "read", "input": SCHEMA}
@@ -240,28 +241,17 @@ def test_an_agent_that_lost_its_worker_cannot_run_what_it_was_to_run() -> None:
     assert tool_results(world) == ["no worker can run this tool"]
 
 
-@pytest.mark.parametrize(
-    ("worker", "told"),
-    [
-        (None, "Not started: the agent has no worker any more"),
-        (
-            "arn:aws:lambda:us-east-1:123456789012:function:w",
-            "Not started: workers behind a Lambda ARN are not called yet",
-        ),
-    ],
-)
-def test_a_worker_that_cannot_be_called_has_started_nothing(worker: str | None, told: str) -> None:
+def test_a_worker_that_is_gone_has_started_nothing() -> None:
     world = World()
     record = world.directory.agent("acme", "helper")
     assert record is not None
-    changed = {"worker": worker} if worker else {}
     kept = {name: value for name, value in record.definition.items() if name != "worker"}
     world.submit("[[call:send {}]][[turn]][[say:ok]]")
-    gone = replace(record, definition={**kept, **changed})
+    gone = replace(record, definition=kept)
 
     world.advance(agents=lambda _tenant, _agent: gone)
 
-    assert tool_results(world) == [told]
+    assert tool_results(world) == ["Not started: the agent has no worker any more"]
 
 
 def test_a_worker_that_took_it_on_and_never_answered_ends_the_delivery_at_its_deadline() -> None:

@@ -5,8 +5,7 @@ No test lives here.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,32 +16,33 @@ from everturn.commands.submit_input import SubmitInput, Submitted
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
-from everturn.errors import QueueUnavailable
 from everturn.llm.catalogue import ModelFacts, Route
-from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 from everturn.llm.registry import ModelRegistry, Served
-from everturn.ports.decider import Answered, WorkerAnswer, WorkerTarget
+from everturn.ports.callers import Caller
 from everturn.ports.directory import Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.ports.wake import Wake
 from everturn.protocol.client_input import read_input
-from everturn.protocol.decision import DECISION_RESPONSE
-from everturn.protocol.llm import LlmRequest, Usage
 from everturn.protocol.wake import WAKE, WakeUp
-from everturn.protocol.wire import parse
-from everturn.push.frames import DeltaPush, EventPush, Push
-from everturn.push.lanes import Lanes
-from everturn.push.outcome import PushOutcome, Sent
 from everturn.session.commands import Deliveries
 from everturn.store.memory import InMemorySessionStore
 from everturn.store.memory_directory import InMemoryDirectory, InMemoryWake
-
-NOON_MS = 1_767_268_800_000
-"""2026-01-01T12:00:00Z."""
+from unit.drive.doubles import (
+    FrozenClock,
+    RecordingLanes,
+    ScriptedDecider,
+    ScriptedModel,
+    Step,
+    SteppingClock,
+    lease,
+)
 
 TENANT = "acme"
+MACHINE = Caller(TENANT)
+"""Whoever has a key of the tenant."""
+
 KEY = SessionKey(TENANT, "s1")
 QUICK_RETRY = {
     "timeout_secs": 60,
@@ -73,178 +73,6 @@ AGENT: dict[str, Any] = {
     "worker": "https://worker.example/hook",
     "decides": "engine",
 }
-
-
-class FrozenClock:
-    """`Clock` that moves when it is told to; no id is drawn twice."""
-
-    def __init__(self, now_ms: int = NOON_MS) -> None:
-        self.now = now_ms
-        self._drawn = 0
-
-    def now_ms(self) -> int:
-        return self.now
-
-    def entropy(self) -> bytes:
-        self._drawn += 1
-        return self._drawn.to_bytes(16, "big")
-
-    def move(self, ms: int) -> None:
-        self.now += ms
-
-    def sleep(self, seconds: float) -> None:
-        self.now += round(seconds * 1000)
-
-
-class SteppingClock(FrozenClock):
-    """`Clock` that moves a little whenever it is read."""
-
-    def __init__(self, step_ms: int = 1) -> None:
-        super().__init__()
-        self.step_ms = step_ms
-
-    def now_ms(self) -> int:
-        self.now += self.step_ms
-        return self.now
-
-
-class NoQueue(InMemoryWake):
-    """`Wake` that takes no message."""
-
-    def now(self, key: SessionKey, created: str, step: str, version: int, dedup: str) -> None:
-        raise QueueUnavailable(f"no {step} for {key.session} {version} {created} {dedup}")
-
-
-Step = Sequence[Chunk | BaseException]
-
-
-class ScriptedModel:
-    """`Model` that plays its steps, one a call; `close` fails on steps left over."""
-
-    def __init__(self, *steps: Step) -> None:
-        self._steps = list(steps)
-        self.requests: list[tuple[LlmRequest, int]] = []
-        self.between: Callable[[], None] = lambda: None
-
-    def stream(
-        self,
-        request: LlmRequest,
-        *,
-        attempt: int,
-        cancelled: Callable[[], bool],
-        failed_tool_calls: frozenset[str] = frozenset(),
-    ) -> Iterator[Chunk]:
-        del cancelled, failed_tool_calls
-        self.requests.append((request, attempt))
-        for one in self._steps.pop(0):
-            if isinstance(one, BaseException):
-                raise one
-            yield one
-            self.between()
-
-    def close(self) -> None:
-        assert self._steps == []
-
-
-def says(text: str) -> Step:
-    """Return the step of a model that says `text`, a word a chunk."""
-    words = [TextDelta(0, f"{word} ") for word in text.split()]
-    return [*words, UsageReported(Usage(input_tokens=3, output_tokens=2)), Finished("stop")]
-
-
-def answered(*actions: dict[str, Any], **more: Any) -> Answered:
-    """Return a worker's answer with these actions."""
-    return Answered(parse(DECISION_RESPONSE, {"actions": list(actions), **more}))
-
-
-def result(value: Any) -> Answered:
-    """Return the answer of a worker whose tool came to `value`."""
-    return answered({"type": "tool.result", "result": value})
-
-
-class ScriptedDecider:
-    """`Decider` that plays one answer a delivery; a callable is asked with the request."""
-
-    def __init__(self, *answers: WorkerAnswer | BaseException) -> None:
-        self._answers = list(answers)
-        self.requests: list[dict[str, Any]] = []
-        self.targets: list[WorkerTarget] = []
-        self.timeouts_s: list[float] = []
-        self.answer: Callable[[dict[str, Any]], WorkerAnswer] | None = None
-
-    def deliver(
-        self,
-        target: WorkerTarget,
-        body: bytes,
-        *,
-        decision_id: str,
-        attempt: int,
-        timeout_s: float,
-        idempotency_key: str | None,
-        cancelled: Callable[[], bool],
-    ) -> WorkerAnswer:
-        del decision_id, attempt, idempotency_key, cancelled
-        request = json.loads(body)
-        self.requests.append(request)
-        self.targets.append(target)
-        self.timeouts_s.append(timeout_s)
-        if self.answer is not None:
-            return self.answer(request)
-        answer = self._answers.pop(0)
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-
-class RecordingLanes(Lanes):
-    """`Lanes` that keep what was pushed instead of sending it."""
-
-    def __init__(self) -> None:
-        super().__init__(_taken, on_end=lambda _connection, _why: None)
-        self.pushed: list[tuple[str, Push]] = []
-        self.closed = False
-
-    def push(self, connection_id: str, push: Push) -> bool:
-        self.pushed.append((connection_id, push))
-        return True
-
-    def flush(self, timeout_s: float) -> bool:
-        del timeout_s
-        return True
-
-    def close(self) -> None:
-        self.closed = True
-
-    def seqs(self, connection_id: str = "c1") -> list[int]:
-        """Return the numbers of the events that a connection was pushed."""
-        return [
-            push.seq
-            for connection, push in self.pushed
-            if connection == connection_id and isinstance(push, EventPush)
-        ]
-
-    def said(self, connection_id: str = "c1") -> str:
-        """Return the text of the deltas that a connection was pushed."""
-        return "".join(
-            push.delta.text or ""
-            for connection, push in self.pushed
-            if connection == connection_id and isinstance(push, DeltaPush)
-        )
-
-
-def _taken(_connection_id: str, _frame: bytes) -> PushOutcome:
-    return Sent()
-
-
-def lease(renew: Callable[[int], None] = lambda _seconds: None, lease_s: int = 120) -> Lease:
-    """Return a lease that was taken."""
-    taken = Lease(renew, lease_s)
-    taken.take()
-    return taken
-
-
-def refused_renewal(_seconds: int) -> None:
-    raise PermissionError("the receipt handle has expired")
 
 
 @dataclass
@@ -318,7 +146,7 @@ class World:
         self, text: str, *, turn: str = "t1", session: str | None = "s1", agent: str = "helper"
     ) -> Submitted:
         """Submit one message."""
-        return self.submitter()(TENANT, read_input(body(text, turn, session, agent)))
+        return self.submitter()(MACHINE, read_input(body(text, turn, session, agent)))
 
     def tools(self, **changed: Any) -> Tools:
         """Return what a driver works with."""

@@ -11,8 +11,15 @@ from everturn.protocol.limits import (
     MAX_CONTENT_TYPE_CHARS,
     MAX_FILENAME_BYTES,
     MAX_UPLOAD_BYTES,
+    MAX_UPLOADS_REFERRED,
 )
-from everturn.protocol.upload import UploadRequest, read_upload, reference_to
+from everturn.protocol.upload import (
+    REFERENCE,
+    UploadRequest,
+    read_upload,
+    reference_to,
+    uploads_in,
+)
 from everturn.rejections import TooLarge
 
 ASKED: dict[str, Any] = {"filename": "a.png", "content_type": "image/png", "size_bytes": 3}
@@ -85,3 +92,51 @@ def test_a_file_over_the_limit_is_too_large() -> None:
 
 def test_a_reference_is_no_url_that_anybody_could_fetch() -> None:
     assert reference_to("0198") == "everturn:upload:0198"
+
+
+def image(place: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": place}}
+
+
+def upload_id(n: int) -> str:
+    return f"0198f000-0000-7000-8000-{n:012d}"
+
+
+def test_a_message_refers_to_uploads_wherever_a_part_may_name_one_and_to_each_once() -> None:
+    first, second, third = (reference_to(upload_id(n)) for n in range(3))
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [image(first), {"type": "text", "text": third}, image(first)]},
+        {"role": "user", "content": [{"type": "video_url", "video_url": {"url": second}}]},
+        {"role": "user", "content": [{"type": "file", "file": {"file_data": third}}]},
+    ]
+
+    assert uploads_in(messages) == tuple(upload_id(n) for n in range(3))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "",
+        f"{REFERENCE}{upload_id(1)}",
+        [],
+        [image("https://example.com/a.png")],
+        [image(REFERENCE)],
+        [image(f"{REFERENCE}../secret")],
+        [image(f"{REFERENCE}{upload_id(1)}/x")],
+        [{"type": "input_audio", "input_audio": {"data": f"{REFERENCE}{upload_id(1)}"}}],
+    ],
+)
+def test_what_only_looks_like_a_reference_is_none(content: Any) -> None:
+    assert uploads_in([{"role": "user", "content": content}]) == ()
+
+
+def test_so_many_uploads_are_referred_to_at_once_and_no_more() -> None:
+    parts = [image(reference_to(upload_id(n))) for n in range(MAX_UPLOADS_REFERRED + 1)]
+
+    taken = uploads_in([{"content": parts[1:]}])
+    with pytest.raises(RejectedError) as refused:
+        uploads_in([{"content": parts}])
+
+    assert len(taken) == MAX_UPLOADS_REFERRED
+    assert (refused.value.code, refused.value.message[:6]) == ("schema_violation", "/input")

@@ -68,13 +68,14 @@ def test_whatever_the_clock_and_the_caller_do_nothing_is_lost(
     coalescer, now_s = Coalescer(), 100.0
 
     ready: list[StreamDelta] = []
-    for delta, passed_s, flushes, slows in timed:
+    for delta, passed_s, flushes, takes_long in timed:
         now_s += passed_s
         ready += coalescer.offer(delta, now_s)
         if flushes and coalescer.due_in(now_s) is not None:
             ready += coalescer.flush(now_s)
-        if slows:
-            coalescer.slow_down()
+        if takes_long:
+            now_s += 1
+            coalescer.rest(now_s)
     ready += coalescer.flush()
 
     assert shown(ready) == shown([delta for delta, *_ in timed])
@@ -100,15 +101,15 @@ def test_the_first_delta_goes_at_once_and_then_one_an_interval() -> None:
     assert coalescer.offer(StreamDelta(text="f"), 10.625) == []
 
 
-def test_being_throttled_doubles_the_interval_up_to_four_seconds() -> None:
+def test_the_interval_begins_when_what_was_ready_has_gone_out() -> None:
     coalescer = Coalescer()
+    coalescer.offer(StreamDelta(text="a"), 10.0)
+    coalescer.rest(13.0)
 
-    intervals = []
-    for _ in range(6):
-        intervals.append(coalescer.interval_s)
-        coalescer.slow_down()
+    ready = [coalescer.offer(StreamDelta(text="b"), 13.125)]
+    ready += [coalescer.offer(StreamDelta(text="c"), 13.25)]
 
-    assert intervals == [0.25, 0.5, 1.0, 2.0, 4.0, 4.0]
+    assert ready == [[], [StreamDelta(text="bc")]]
 
 
 def test_what_outgrows_a_frame_does_not_wait() -> None:

@@ -11,308 +11,120 @@ from everturn.ports.streams import Delta, Watcher
 from everturn.push.envelopes import Cursor, delta_payload, envelopes, payload, read_cursor
 from everturn.push.subscriptions import event_pushes
 from everturn.rejections import InvalidId
-from everturn.session.events.decisions import (
-    AsOf,
-    DecisionCompleted,
-    DecisionDispatched,
-    DecisionDropped,
-    DecisionErrored,
-    DecisionPrivate,
-    DecisionQueued,
-    ErroredPrivate,
-)
-from everturn.session.events.messages import (
-    AgentPrivate,
-    AgentUpdated,
-    MessageNew,
-    MessagePrivate,
-    MessageSource,
-    StateUpdated,
-)
-from everturn.session.events.model_calls import (
-    Boundary,
-    ModelCallAborted,
-    ModelCallCompleted,
-    ModelCallDispatched,
-    ModelCallErrored,
-    ModelCallRequested,
-    RequestContext,
-    RequestHeader,
-    RequestPrivate,
-)
-from everturn.session.events.sessions import (
-    Owner,
-    SessionCreated,
-    SessionDone,
-    StepEnded,
-    StepStarted,
-    TurnAdmitted,
-    TurnCompleted,
-    TurnFailure,
-    TurnStalled,
-    TurnStarted,
-)
-from everturn.session.events.shape import Anchor, Retry, Usage
+from everturn.session.events.decisions import DecisionCompleted
+from everturn.session.events.sessions import SessionDone, TurnStalled
 from everturn.session.events.stored import Event
-from everturn.session.events.tool_calls import (
-    CallVoided,
-    SettleIgnored,
-    ToolCallCompleted,
-    ToolCallDispatched,
-    ToolCallErrored,
-    ToolCallRequested,
-    ToolPrivate,
-    VoidedPrivate,
-)
+from sample_events import AGENT, NOON_MS, id_of, plain_turn, what_a_plain_turn_lacks
 
-NOON_MS = 1_767_268_800_000
 NOON = "2026-01-01T12:00:00.000Z"
-T = "t1"
-RETRY = Retry(timeout_secs=60, max_retries=3, backoff_base_secs=2, backoff_max_secs=60)
-SHOWN_RETRY = {
-    "timeout_secs": 60,
-    "max_retries": 3,
-    "backoff_base_secs": 2,
-    "backoff_max_secs": 60,
-}
-ANCHOR = Anchor(branch=0, depth=2)
-SHOWN_ANCHOR = {"branch": 0, "depth": 2}
-MESSAGE = {"id": "m1", "role": "user", "content": "Hello"}
-USAGE = Usage(input_tokens=3, output_tokens=2)
-SHOWN_USAGE = {"input_tokens": 3, "output_tokens": 2}
-HEADER = {"config": {"provider": "demo", "model": "demo"}}
+LATER = "2026-01-01T12:05:00.000Z"
+T = id_of("turn")
+LLM, TOOL = id_of("call"), id_of("tool")
+FIRST, SECOND, THIRD, FOURTH = (id_of(f"d{n}") for n in range(1, 5))
+PLACE = {"branch": 0, "depth": 2}
+STEP = {"turn_id": T, "step": 1, "call_id": LLM, "attempt": 1}
+USED = {"input_tokens": 42, "output_tokens": 9}
+TOOL_ENDED = {"id": TOOL, "name": "get_weather", "attempt": 1}
+ANSWER = {"id": id_of("a"), "role": "assistant", "content": "The capital of France is Paris."}
+HEADER = {"config": {"provider": "demo", "model": "echo"}, "system": AGENT["system"]}
+FREE = {"cost": "0", "sub_agent_cost": "0"}
 
+SHOWN_OF_A_PLAIN_TURN: list[dict[str, Any]] = [
+    {"session_id": "s1", "agent_id": "helper", "owner": {"id": "default"}, "ancestry": []},
+    {"turn_id": T, "reason": "submit", "input_type": "message"},
+    {"id": FIRST, "trigger_type": "session.start"},
+    {"id": FIRST, "attempt": 1},
+    {"agent": AGENT},
+    {"id": SECOND, "trigger_type": "input.message"},
+    {"id": SECOND, "attempt": 1},
+    {"turn_id": T, "turn": 1, "trigger": "user"},
+    {},
+    {"header": HEADER, "reason": "initial"},
+    {"provider": "demo", "model": "echo", "context_window": 32_000},
+    {
+        "id": LLM,
+        "model": "demo:echo",
+        "handler": "server",
+        "stream": True,
+        "retry": {
+            "timeout_secs": 300,
+            "max_retries": 3,
+            "backoff_base_secs": 1,
+            "backoff_max_secs": 30,
+        },
+        "anchor": {"branch": 0, "depth": 1},
+    },
+    {"id": LLM, "attempt": 1, "deadline": LATER},
+    STEP,
+    {"id": LLM, "attempt": 1, "message": ANSWER, "finish_reason": "stop", "usage": USED},
+    {"id": THIRD, "trigger_type": "llm.finished", "call_id": LLM},
+    {"id": THIRD, "attempt": 1},
+    {"parent_id": id_of("q")},
+    STEP,
+    {"turn_id": T, "outcome": "done", "usage": USED, **FREE},
+    {},
+]
+"""Of events whose bodies are not in their places."""
+
+SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
+    {"turn_id": T, "reason": "submit", "input_type": "client.message"},
+    {"turn_id": T},
+    {
+        "turn_id": T,
+        "outcome": "failed",
+        "error": {"message": "no", "code": "refused"},
+        "cost": "1.5",
+        "sub_agent_cost": "0",
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    },
+    {"state": {"a": 1}, "anchor": PLACE},
+    {"id": LLM, "attempt": 2, "cost": "0.1"},
+    {
+        "id": LLM,
+        "attempt": 1,
+        "error": "busy",
+        "code": "provider_error",
+        "detail": {"reason": "overloaded"},
+        "retryable": True,
+        "next_attempt_at": NOON,
+    },
+    {"id": LLM, "attempt": 1, "partial_text": "Hel"},
+    {
+        "id": TOOL,
+        "name": "get_weather",
+        "arguments": "{}",
+        "handler": "worker",
+        "retry": {
+            "timeout_secs": 60,
+            "max_retries": 1,
+            "backoff_base_secs": 0,
+            "backoff_max_secs": 0,
+        },
+        "anchor": PLACE,
+        "llm_call_id": LLM,
+    },
+    {"id": TOOL, "attempt": 1},
+    {**TOOL_ENDED, "result": "42"},
+    {**TOOL_ENDED, "error": "no", "retryable": False},
+    {"id": TOOL, "kind": "tool_call", "reason": "turn_failed"},
+    {"id": TOOL, "attempt": 1, "reason": "late"},
+    {"id": FOURTH, "attempt": 1, "deadline": NOON},
+    {"id": FOURTH, "attempt": 2},
+    {
+        "id": FOURTH,
+        "attempt": 1,
+        "error": "cut",
+        "code": "stream_ended",
+        "retryable": True,
+        "next_attempt_at": NOON,
+    },
+    {"id": FOURTH, "reason": "attempt_lapsed"},
+]
+
+ASKED, ANSWERED = plain_turn("s1")
 CASES: list[tuple[Event, dict[str, Any]]] = [
-    (
-        SessionCreated(session_id="s1", agent_id="helper", owner=Owner(id="u1")),
-        {"session_id": "s1", "agent_id": "helper", "owner": {"id": "u1"}, "ancestry": []},
-    ),
-    (
-        TurnStarted(turn_id=T, input_type="client.message", stream=True),
-        {"turn_id": T, "reason": "submit", "input_type": "client.message"},
-    ),
-    (
-        TurnAdmitted(turn_id=T, turn=1, trigger="client.message"),
-        {"turn_id": T, "turn": 1, "trigger": "client.message"},
-    ),
-    (TurnStalled(turn_id=T), {"turn_id": T}),
-    (
-        TurnCompleted(turn_id=T, outcome="done", data="Hi", usage=USAGE),
-        {
-            "turn_id": T,
-            "outcome": "done",
-            "data": "Hi",
-            "cost": "0",
-            "sub_agent_cost": "0",
-            "usage": SHOWN_USAGE,
-        },
-    ),
-    (
-        TurnCompleted(
-            turn_id=T, outcome="failed", error=TurnFailure(message="no", code="refused"), cost="1.5"
-        ),
-        {
-            "turn_id": T,
-            "outcome": "failed",
-            "error": {"message": "no", "code": "refused"},
-            "cost": "1.5",
-            "sub_agent_cost": "0",
-            "usage": {"input_tokens": 0, "output_tokens": 0},
-        },
-    ),
-    (SessionDone(turn_id=T), {}),
-    (
-        StepStarted(turn_id=T, step=1, call_id="l1", attempt=1),
-        {"turn_id": T, "step": 1, "call_id": "l1", "attempt": 1},
-    ),
-    (
-        StepEnded(turn_id=T, step=1, call_id="l1", attempt=1),
-        {"turn_id": T, "step": 1, "call_id": "l1", "attempt": 1},
-    ),
-    (
-        MessageNew(
-            turn_id=T,
-            id="m1",
-            message=MESSAGE,
-            parent_id="m0",
-            private=MessagePrivate(source=MessageSource(kind="user"), depth=2, size_bytes=44),
-        ),
-        {"message": MESSAGE, "parent_id": "m0"},
-    ),
-    (
-        AgentUpdated(agent={"model": "demo:demo"}, private=AgentPrivate(sha256="x")),
-        {"agent": {"model": "demo:demo"}},
-    ),
-    (
-        StateUpdated(turn_id=T, state={"a": 1}, anchor=ANCHOR),
-        {"state": {"a": 1}, "anchor": SHOWN_ANCHOR},
-    ),
-    (
-        RequestHeader(turn_id=T, header=HEADER, reason="initial", sha256="x"),
-        {"header": HEADER, "reason": "initial"},
-    ),
-    (
-        RequestContext(turn_id=T, provider="demo", model="demo", context_window=128_000),
-        {"provider": "demo", "model": "demo", "context_window": 128_000},
-    ),
-    (
-        ModelCallRequested(
-            turn_id=T,
-            id="l1",
-            model="demo:demo",
-            retry=RETRY,
-            anchor=ANCHOR,
-            private=RequestPrivate(
-                header_seq=1,
-                boundary=Boundary(head_id="m1", head_seq=2, from_seq=1),
-                derivation=1,
-                request_sha256="x",
-            ),
-        ),
-        {
-            "id": "l1",
-            "model": "demo:demo",
-            "handler": "server",
-            "stream": False,
-            "retry": SHOWN_RETRY,
-            "anchor": SHOWN_ANCHOR,
-        },
-    ),
-    (
-        ModelCallDispatched(turn_id=T, id="l1", attempt=1, deadline_ms=NOON_MS),
-        {"id": "l1", "attempt": 1, "deadline": NOON},
-    ),
-    (
-        ModelCallCompleted(
-            turn_id=T,
-            id="l1",
-            attempt=1,
-            message=MESSAGE,
-            finish_reason="stop",
-            usage=USAGE,
-            cost="0.1",
-            private={"blocks": []},
-        ),
-        {
-            "id": "l1",
-            "attempt": 1,
-            "message": MESSAGE,
-            "finish_reason": "stop",
-            "usage": SHOWN_USAGE,
-            "cost": "0.1",
-        },
-    ),
-    (
-        ModelCallErrored(
-            turn_id=T,
-            id="l1",
-            attempt=1,
-            error="busy",
-            code="provider_error",
-            detail={"reason": "overloaded"},
-            retryable=True,
-            next_attempt_at_ms=NOON_MS,
-        ),
-        {
-            "id": "l1",
-            "attempt": 1,
-            "error": "busy",
-            "code": "provider_error",
-            "detail": {"reason": "overloaded"},
-            "retryable": True,
-            "next_attempt_at": NOON,
-        },
-    ),
-    (
-        ModelCallAborted(turn_id=T, id="l1", attempt=1, partial_text="Hel"),
-        {"id": "l1", "attempt": 1, "partial_text": "Hel"},
-    ),
-    (
-        ToolCallRequested(
-            turn_id=T,
-            id="c1",
-            name="look",
-            arguments="{}",
-            retry=RETRY,
-            anchor=ANCHOR,
-            llm_call_id="l1",
-            private=ToolPrivate(effect="read", overlap=True),
-        ),
-        {
-            "id": "c1",
-            "name": "look",
-            "arguments": "{}",
-            "handler": "worker",
-            "retry": SHOWN_RETRY,
-            "anchor": SHOWN_ANCHOR,
-            "llm_call_id": "l1",
-        },
-    ),
-    (ToolCallDispatched(turn_id=T, id="c1", attempt=1), {"id": "c1", "attempt": 1}),
-    (
-        ToolCallCompleted(turn_id=T, id="c1", name="look", attempt=1, result="42"),
-        {"id": "c1", "name": "look", "attempt": 1, "result": "42"},
-    ),
-    (
-        ToolCallErrored(turn_id=T, id="c1", name="look", attempt=1, error="no", retryable=False),
-        {"id": "c1", "name": "look", "attempt": 1, "error": "no", "retryable": False},
-    ),
-    (
-        CallVoided(
-            turn_id=T,
-            id="c1",
-            kind="tool_call",
-            reason="turn_failed",
-            private=VoidedPrivate(outcome_unknown=True),
-        ),
-        {"id": "c1", "kind": "tool_call", "reason": "turn_failed"},
-    ),
-    (
-        SettleIgnored(turn_id=T, id="c1", attempt=1, reason="late"),
-        {"id": "c1", "attempt": 1, "reason": "late"},
-    ),
-    (
-        DecisionQueued(
-            turn_id=T, id="d1", trigger_type="tool.execute", call_id="c1", news=[MESSAGE]
-        ),
-        {"id": "d1", "trigger_type": "tool.execute", "call_id": "c1"},
-    ),
-    (
-        DecisionDispatched(
-            turn_id=T,
-            id="d1",
-            attempt=1,
-            deadline_ms=NOON_MS,
-            private=DecisionPrivate(started_ms=1, as_of=AsOf(seq=3)),
-        ),
-        {"id": "d1", "attempt": 1, "deadline": NOON},
-    ),
-    (DecisionCompleted(turn_id=T, id="d1"), {"id": "d1", "attempt": 1}),
-    (DecisionCompleted(turn_id=T, id="d1", attempt=2), {"id": "d1", "attempt": 2}),
-    (
-        DecisionErrored(
-            turn_id=T,
-            id="d1",
-            attempt=1,
-            error="cut",
-            code="stream_ended",
-            retryable=True,
-            next_attempt_at_ms=NOON_MS,
-            private=ErroredPrivate(invalid=True),
-        ),
-        {
-            "id": "d1",
-            "attempt": 1,
-            "error": "cut",
-            "code": "stream_ended",
-            "retryable": True,
-            "next_attempt_at": NOON,
-        },
-    ),
-    (
-        DecisionDropped(turn_id=T, id="d1", reason="attempt_lapsed"),
-        {"id": "d1", "reason": "attempt_lapsed"},
-    ),
+    *zip([*ASKED, *ANSWERED], SHOWN_OF_A_PLAIN_TURN, strict=True),
+    *zip(what_a_plain_turn_lacks(), SHOWN_OF_THE_OTHERS, strict=True),
 ]
 
 

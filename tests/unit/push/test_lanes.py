@@ -2,88 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic, sleep
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from everturn.protocol.llm import StreamDelta
 from everturn.push.frames import DeltaPush, EventPush
 from everturn.push.lane import LaneEnd, LaneLimits
 from everturn.push.lanes import Lanes
 from everturn.push.outcome import Failed, Gone, PushOutcome, Sent, Throttled, TooLarge
-
-QUICK = LaneLimits(interval_s=0.01, backoff_s=0.001, max_backoff_s=0.004)
-DELTA = DeltaPush(
-    subscription="sub",
-    session_id="s1",
-    cursor="1.1-1",
-    agent_id="a",
-    turn_id="t",
-    call_id="c",
-    attempt=1,
-    seq=1,
-    delta=StreamDelta(text=""),
-)
-
-
-class Gateway:
-    """Answers as scripted, then `Sent`; keeps what it took. A connection may be held up."""
-
-    def __init__(self) -> None:
-        self.script: dict[str, list[PushOutcome]] = defaultdict(list)
-        self.taken: dict[str, list[str]] = defaultdict(list)
-        self.refused: dict[str, list[str]] = defaultdict(list)
-        self.held: dict[str, threading.Event] = {}
-        self.ends: list[tuple[str, LaneEnd]] = []
-
-    def post(self, connection_id: str, frame: bytes) -> PushOutcome:
-        if connection_id in self.held:
-            self.held[connection_id].wait(5)
-        outcome = self.script[connection_id].pop(0) if self.script[connection_id] else Sent()
-        kept = self.taken if outcome == Sent() else self.refused
-        kept[connection_id].append(said(json.loads(frame)))
-        return outcome
-
-    def on_end(self, connection_id: str, why: LaneEnd) -> None:
-        self.ends.append((connection_id, why))
-
-
-def said(frame: dict[str, Any]) -> str:
-    return f"#{frame['seq']}" if frame["type"] == "event" else str(frame["delta"]["text"])
-
-
-def event(seq: int, size: int = 0) -> EventPush:
-    envelope = {"payload": {"type": "message.new", "pad": "x" * size}}
-    return EventPush("sub", "s1", seq, seq - 1, f"{seq}.0-0", envelope)
-
-
-def delta(text: str, call_id: str = "c") -> DeltaPush:
-    return replace(DELTA, call_id=call_id, delta=StreamDelta(text=text))
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    deadline_s = monotonic() + 5
-    while not holds() and monotonic() < deadline_s:
-        sleep(0.002)
-    return holds()
-
-
-@pytest.fixture
-def gateway() -> Gateway:
-    return Gateway()
-
-
-@pytest.fixture
-def lanes(gateway: Gateway) -> Lanes:
-    return Lanes(gateway.post, on_end=gateway.on_end, limits=QUICK)
+from unit.push.gateway import QUICK, Gateway, delta, event, eventually
 
 
 def test_a_lane_keeps_the_order_of_events_and_deltas(gateway: Gateway, lanes: Lanes) -> None:
@@ -106,22 +38,6 @@ def test_a_throttled_or_failing_event_is_tried_again_before_the_next(
     assert (gateway.taken["c1"], gateway.ends) == (["#1", "#2"], [])
 
 
-def test_a_throttled_delta_is_merged_with_what_came_since(gateway: Gateway, lanes: Lanes) -> None:
-    gateway.held["c1"] = threading.Event()
-    gateway.script["c1"] = [Throttled(), Throttled()]
-
-    lanes.push("c1", delta("a"))
-    lanes.push("c1", delta("b"))
-    lanes.push("c1", delta("x", call_id="other"))
-    lanes.push("c1", delta("c"))
-    gateway.held["c1"].set()
-
-    assert lanes.flush(5)
-    assert sorted("".join(gateway.taken["c1"])) == ["a", "b", "c", "x"]
-    assert gateway.taken["c1"][-1] != "a"
-    assert lanes.lost_deltas == 0
-
-
 def test_deltas_that_wait_for_a_slow_connection_become_one(gateway: Gateway, lanes: Lanes) -> None:
     gateway.held["c1"] = threading.Event()
 
@@ -134,32 +50,6 @@ def test_deltas_that_wait_for_a_slow_connection_become_one(gateway: Gateway, lan
 
     assert lanes.flush(5)
     assert gateway.taken["c1"] == ["#1", "abcdef", "#2", "g"]
-
-
-def test_a_throttled_delta_does_not_hold_up_the_event_behind_it(gateway: Gateway) -> None:
-    lanes = Lanes(gateway.post, on_end=gateway.on_end, limits=replace(QUICK, interval_s=60.0))
-    gateway.held["c1"] = threading.Event()
-    gateway.script["c1"] = [Throttled()]
-
-    lanes.push("c1", delta("a"))
-    lanes.push("c1", event(1))
-    gateway.held["c1"].set()
-
-    assert lanes.flush(5)
-    assert (gateway.taken["c1"], lanes.lost_deltas) == (["#1"], 1)
-
-
-def test_an_event_that_arrives_later_sends_the_waiting_delta_off(gateway: Gateway) -> None:
-    lanes = Lanes(gateway.post, on_end=gateway.on_end, limits=replace(QUICK, interval_s=60.0))
-    gateway.script["c1"] = [Throttled()]
-    lanes.push("c1", delta("a"))
-    assert eventually(lambda: gateway.refused["c1"] == ["a"])
-    assert not lanes.flush(0.01)
-
-    lanes.push("c1", event(1))
-
-    assert lanes.flush(5)
-    assert gateway.taken["c1"] == ["a", "#1"]
 
 
 @pytest.mark.parametrize("push", [event(1), delta("a")])
@@ -263,16 +153,52 @@ def test_one_slow_connection_delays_nobody_else(gateway: Gateway, lanes: Lanes) 
     assert gateway.taken["slow"] == gateway.taken["quick"]
 
 
-def test_closing_drops_what_waits_and_takes_no_more(gateway: Gateway, lanes: Lanes) -> None:
+def test_a_reader_who_is_owed_events_when_the_lanes_close_is_reported(
+    gateway: Gateway, lanes: Lanes
+) -> None:
     gateway.script["c1"] = [Throttled()] * 1000
     lanes.push("c1", event(1))
     lanes.push("c1", event(2))
+    lanes.push("c2", event(1))
+    assert not lanes.flush(0.05)
 
     lanes.close()
 
     assert lanes.flush(5)
+    assert gateway.ends == [("c1", LaneEnd.LATE)]
     assert not lanes.push("c1", event(3))
-    assert (gateway.taken["c1"], gateway.ends) == ([], [])
+    assert (gateway.taken["c1"], gateway.taken["c2"]) == ([], ["#1"])
+
+
+def test_a_reader_who_is_owed_deltas_only_is_left_in_peace(gateway: Gateway) -> None:
+    lanes = Lanes(gateway.post, on_end=gateway.on_end, limits=replace(QUICK, interval_s=60.0))
+    gateway.script["c1"] = [Throttled()]
+    lanes.push("c1", delta("a"))
+    assert lanes.flush(5)
+    lanes.push("c1", delta("b"))
+
+    lanes.close()
+
+    assert lanes.flush(5)
+    assert gateway.ends == []
+    assert not lanes.push("c1", delta("c"))
+
+
+def test_a_flush_after_the_close_waits_for_the_reports(gateway: Gateway) -> None:
+    told: list[str] = []
+
+    def on_end(connection_id: str, _why: LaneEnd) -> None:
+        sleep(0.05)  # the way to the gateway
+        told.append(connection_id)
+
+    lanes = Lanes(gateway.post, on_end=on_end, limits=QUICK)
+    gateway.script["c1"] = [Throttled()] * 1000
+    lanes.push("c1", event(1))
+
+    lanes.close()
+
+    assert lanes.flush(5)
+    assert told == ["c1"]
 
 
 def test_an_idle_lane_has_no_thread(gateway: Gateway, lanes: Lanes) -> None:

@@ -63,6 +63,30 @@ def test_a_refusal_is_told_by_its_code_or_its_status(
 
 
 def test_no_answer_at_all_is_a_failure() -> None:
-    outcome = WebSocketPush(management_client()).post("c1", b"{}")
+    push = WebSocketPush(management_client())
+
+    outcome, closed = push.post("c1", b"{}"), push.disconnect("c1")
 
     assert outcome == Failed(EndpointConnectionError.__name__)
+    assert not closed
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "closed"),
+    [(None, 204, True), ("GoneException", 410, True), ("LimitExceededException", 429, False)],
+)
+def test_closing_a_connection_says_whether_it_is_closed(
+    code: str | None, status: int, closed: bool
+) -> None:
+    client = management_client()
+    with Stubber(client) as stubber:
+        if code is None:
+            stubber.add_response("delete_connection", {}, {"ConnectionId": "c1"})
+        else:
+            stubber.add_client_error(
+                "delete_connection", service_error_code=code, http_status_code=status
+            )
+
+        told = WebSocketPush(client).disconnect("c1")
+
+    assert told is closed

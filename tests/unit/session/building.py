@@ -13,6 +13,7 @@ from typing import Any
 from everturn.session.commands import (
     AnswerDelivery,
     Command,
+    DeliverDirectly,
     Deliveries,
     FailDelivery,
     FailTurn,
@@ -36,7 +37,6 @@ from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import fold
 from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
-from everturn.session.propose import CallModel, DeliverToWorker, propose
 from everturn.session.refs import pick, put
 from everturn.session.request import BuiltRequest, build_request, digest
 from everturn.session.state import SESSION, Call, Decision, Session
@@ -63,12 +63,24 @@ CONFIG: dict[str, Any] = {
     ],
 }
 
+WITH_SLOW: dict[str, Any] = {
+    **CONFIG,
+    "tools": [
+        *CONFIG["tools"],
+        {"name": "dig", "effect": "read", "timeout_secs": 600},
+        {"name": "ship", "effect": "non_idempotent_write", "timeout_secs": 600},
+    ],
+}
+"""The same with two tools that may take ten minutes."""
+
 HELLO = {"role": "user", "content": "Hello."}
 
 
-def pinned(config: Mapping[str, Any] = CONFIG, *, has_worker: bool = True) -> Pinned:
+def pinned(
+    config: Mapping[str, Any] = CONFIG, *, has_worker: bool = True, is_function: bool = False
+) -> Pinned:
     """Return a pinned agent."""
-    return Pinned(config, digest(config), has_worker)
+    return Pinned(config, digest(config), has_worker, is_function)
 
 
 def stamp(n: int = 0, now_ms: int = NOON_MS) -> Stamp:
@@ -147,6 +159,9 @@ class Story:
 
     config: Mapping[str, Any] = field(default_factory=lambda: CONFIG)
     has_worker: bool = True
+    is_function: bool = False
+    """The worker is a Lambda function, whose slow tools the step machine runs."""
+
     route: Route = ROUTE
     policy: Deliveries = field(default_factory=Deliveries)
     session: Session = field(default_factory=Session)
@@ -160,7 +175,7 @@ class Story:
     def facts(self) -> Facts:
         """Return what a reader of the log would hand to the next command."""
         path = path_of(self.values, self.session.window.from_seq)
-        agent = pinned(self.config, has_worker=self.has_worker)
+        agent = pinned(self.config, has_worker=self.has_worker, is_function=self.is_function)
         return Facts(agent, self.route, path, self.taken | self.indexed())
 
     def indexed(self) -> frozenset[str]:
@@ -301,6 +316,13 @@ class Story:
             )
         )
 
+    def deliver_directly(self, call_id: str) -> tuple[Event, ...]:
+        """Have the driver take back a delivery that the step machine cannot make."""
+        one = self.delivery(call_id)
+        return self.do(
+            lambda at, facts: DeliverDirectly(at, facts, one.id, one.attempt, self.policy)
+        )
+
     def proceed(self, after_s: float = 0) -> tuple[Event, ...]:
         """Let time pass, then do what is due."""
         self.now_ms += round(after_s * 1000)
@@ -324,54 +346,3 @@ def usage(n: int) -> Usage:
         cache_write_tokens=4 * n,
         reasoning_tokens=n,
     )
-
-
-def play(story: Story, moves: Sequence[int]) -> Story:
-    """Make as many moves as there are numbers, each one of those that are possible then."""
-    for move in moves:
-        options = _options(story)
-        options[move % len(options)](move)
-    return story
-
-
-def _options(story: Story) -> list[Callable[[int], object]]:
-    if story.session.turn is None:
-        return [lambda n: story.submit(f"question {n}"), lambda _: story.take_over()]
-    options: list[Callable[[int], object]] = [
-        story.proceed,
-        lambda _: story.take_over(),
-        lambda n: story.fail_turn() if n > LATE else story.proceed(),
-    ]
-    for effect in propose(story.session).effects:
-        match effect:
-            case CallModel():
-                options += _model_moves(story)
-            case DeliverToWorker(call_id=call_id):
-                options += _worker_moves(story, call_id)
-    return options
-
-
-LATE = 50
-"""Moves from here on are rare ones."""
-
-NAMES = ("get_weather", "set_alarm", "send_email", "undeclared")
-
-
-def _model_moves(story: Story) -> list[Callable[[int], object]]:
-    def calls(n: int) -> list[dict[str, Any]]:
-        return [made("call_0" if n % 2 else "", NAMES[(n + i) % 4]) for i in range(n % 5)]
-
-    return [
-        lambda n: story.answer(f"answer {n}", *calls(n), usage=usage(n), cost="0.0000001"),
-        lambda n: story.answer("", *calls(n + 1)),
-        lambda n: story.answer("cut", *calls(n), finish="length"),
-        lambda n: story.fail_model(retryable=n < LATE),
-    ]
-
-
-def _worker_moves(story: Story, call_id: str) -> list[Callable[[int], object]]:
-    return [
-        lambda n: story.worker(call_id, f"result {n}", state={"n": n}, has_state=n % 3 == 0),
-        lambda n: story.worker(call_id, ToolRefused("no", retryable=n % 2 == 0)),
-        lambda n: story.lose(call_id, started="unknown" if n % 2 else "no", invalid=n > LATE),
-    ]

@@ -15,7 +15,8 @@ from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.evolve import evolve, fold
 from everturn.session.state import SESSION, Session
-from unit.session.building import Story, made, play, usage
+from unit.session.building import Story, made, usage
+from unit.session.moves import play
 from unit.session.test_events import EVENTS
 
 MOVES = st.lists(st.integers(0, 59), min_size=1, max_size=25)

@@ -19,12 +19,13 @@ from everturn.session.events.sessions import StepEnded, StepStarted, TurnComplet
 from everturn.session.events.tool_calls import ToolCallDispatched, ToolCallRequested
 from everturn.session.evolve import fold
 from everturn.session.facts import Route
-from everturn.session.propose import CallModel, DeliverToWorker, propose
+from everturn.session.propose import CallModel, DeliverToWorker, HandToMachine, propose
 from everturn.session.state import is_quiescent, status_of
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
-from unit.session.building import Story, made, only, path_of, stamp, types, usage
+from unit.session.building import WITH_SLOW, Story, made, only, path_of, stamp, types, usage
 
-TOOLS = ["get_weather", "set_alarm", "send_email", "undeclared"]
+TOOLS = ["get_weather", "set_alarm", "send_email", "undeclared", "dig", "ship"]
+UNSAFE = {"send_email", "undeclared", "ship"}
 CALL_IDS = st.sampled_from(["", "call_0", "call_1", "no id at all", "c" * 201])
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 CALLS = st.lists(
@@ -41,11 +42,14 @@ class WholeSessions(RuleBasedStateMachine):
         super().__init__()
         self.story = Story(route=Route("demo", "echo", context_window=WINDOW_TOKENS))
 
-    @initialize(has_worker=st.booleans(), small=st.booleans())
-    def begin(self, has_worker: bool, small: bool) -> None:
+    @initialize(has_worker=st.booleans(), is_function=st.booleans(), small=st.booleans())
+    def begin(self, has_worker: bool, is_function: bool, small: bool) -> None:
         window = WINDOW_TOKENS if small else None
         self.story = Story(
-            has_worker=has_worker, route=Route("demo", "echo", context_window=window)
+            config=WITH_SLOW,
+            has_worker=has_worker,
+            is_function=has_worker and is_function,
+            route=Route("demo", "echo", context_window=window),
         )
         self.story.submit("begin")
 
@@ -101,6 +105,15 @@ class WholeSessions(RuleBasedStateMachine):
         started = "unknown" if sent or invalid else "no"
         self.story.lose(call_id, retryable=retryable, started=started, invalid=invalid)
 
+    @precondition(lambda self: self.handed())
+    @rule(data=st.data())
+    def the_driver_takes_a_delivery_back(self, data: st.DataObject) -> None:
+        call_id = data.draw(st.sampled_from(self.handed()))
+        self.story.deliver_directly(call_id)
+
+        assert call_id not in self.handed()
+        assert call_id in self.deliveries()
+
     @rule(after_s=st.sampled_from([0, 1, 3, 61, 181, 2000]))
     def time_passes(self, after_s: int) -> None:
         self.story.proceed(after_s)
@@ -113,7 +126,8 @@ class WholeSessions(RuleBasedStateMachine):
 
         self.story.take_over()
 
-        assert not set(before) & set(propose(self.story.session).effects)
+        kept = set(before) & set(propose(self.story.session).effects)
+        assert kept == {one for one in before if isinstance(one, HandToMachine)}
 
     @rule()
     def the_operator_gives_up(self) -> None:
@@ -131,7 +145,8 @@ class WholeSessions(RuleBasedStateMachine):
         assert self.story.last is not None
         command = self.story.last
         name = type(command(stamp(), self.story.facts())).__name__
-        assume(name in {"SettleModelCall", "AnswerDelivery", "FailDelivery", "FailTurn"})
+        settling = {"SettleModelCall", "AnswerDelivery", "FailDelivery", "FailTurn"}
+        assume(name in settling | {"DeliverDirectly"})
 
         assert self.story.decide(command).events == ()
 
@@ -181,7 +196,7 @@ class WholeSessions(RuleBasedStateMachine):
         unsafe = {
             event.id
             for event in self.story.log
-            if event.type == "tool.call.requested" and event.name in {"send_email", "undeclared"}
+            if event.type == "tool.call.requested" and event.name in UNSAFE
         }
         starts = Counter(
             event.id for event in only(ToolCallDispatched, self.story.log) if event.id in unsafe
@@ -230,7 +245,12 @@ class WholeSessions(RuleBasedStateMachine):
 
     def deliveries(self) -> list[str]:
         effects = propose(self.story.session).effects
-        return [effect.call_id for effect in effects if isinstance(effect, DeliverToWorker)]
+        kinds = (DeliverToWorker, HandToMachine)
+        return [effect.call_id for effect in effects if isinstance(effect, kinds)]
+
+    def handed(self) -> list[str]:
+        effects = propose(self.story.session).effects
+        return [effect.call_id for effect in effects if isinstance(effect, HandToMachine)]
 
     def _capacity_at(self, asked: ModelCallRequested) -> int:
         at = self.story.log.index(asked)

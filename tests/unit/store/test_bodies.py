@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contract.store.samples import created, message
 from everturn.errors import StoreRefused
 from everturn.ports.sessions import Logged
 from everturn.session.events.stored import Event, to_json
 from everturn.session.refs import BlobPlace, Ref, same_as
 from everturn.store.bodies import INLINE_BODY_BYTES, materialise, read_event, spill
+from sample_events import created, message
 from unit.store.samples_of_sessions import FIELDS, with_body
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract.store.samples import created, id_of, tool_call
 from everturn.errors import IdsTaken, NewerFormat
 from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
 from everturn.session.events.stored import Event, from_json, to_json
@@ -28,7 +27,8 @@ from everturn.store.codec import (
     to_head_items,
 )
 from everturn.store.plan import plan_of
-from everturn.store.stream import from_image
+from everturn.store.stream import announced, commit_of
+from sample_events import created, id_of, tool_call
 from unit.store.samples_of_sessions import COUNT, EVENTS, ID, SESSIONS
 
 KEY = SessionKey("acme", "s1")
@@ -164,6 +164,8 @@ def test_a_record_of_the_stream_is_a_commit() -> None:
     item = plan_of("table", commit, DictBlobs()).actions["LOG#000000000010"]["Put"]["Item"]
     packed = b64encode(item["events"]["B"]).decode()
 
-    key, logged = from_image({**item, "events": {"B": packed}}, DictBlobs().get)
+    said = announced({"dynamodb": {"NewImage": {**item, "events": {"B": packed}}}})
+    logged = commit_of(said, DictBlobs().get)
 
-    assert (key, list(logged.events)) == (KEY, events)
+    assert (said.key, said.by, said.version, said.created) == (KEY, "test", 1, "c")
+    assert list(logged.events) == events

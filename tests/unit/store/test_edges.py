@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from contract.store.samples import commit, created, tool_call
 from everturn.ports.sessions import SessionKey
 from everturn.protocol.ids import is_id
 from everturn.protocol.json_text import compact
@@ -28,6 +27,7 @@ from everturn.store.codec import LOG_ITEM_BYTES, SECTION_BYTES
 from everturn.store.plan import Plan, plan_of
 from everturn.store.surplus import ROOM_BYTES, split
 from everturn.store.wake import dedup_id, message_of, timer_name
+from sample_events import commit, created, tool_call
 
 KEY = SessionKey("acme", "s1")
 CALLS = 76

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contract.store.samples import created, id_of, message, plain_turn, tool_call
 from everturn.ports.sessions import NodePlace, TurnRecord
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, StateUpdated
 from everturn.session.events.sessions import TurnCompleted, TurnStarted
@@ -11,6 +10,7 @@ from everturn.session.events.stored import Event
 from everturn.session.evolve import fold
 from everturn.session.state import Session
 from everturn.store.index import CallPlace, Index, Version, index_of
+from sample_events import created, id_of, message, plain_turn, tool_call
 
 
 def test_a_commit_is_indexed_by_what_its_events_say() -> None:

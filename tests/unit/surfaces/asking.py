@@ -7,22 +7,33 @@ import json
 from typing import Any
 
 from everturn.commands.agents import Agents
+from everturn.commands.delete_session import DeleteSession
+from everturn.commands.list_sessions import ListSessions
+from everturn.commands.mint_token import MintToken
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.uploads import Uploads
 from everturn.ports.directory import ApiKey
+from everturn.protocol.api_keys import hash_of
 from everturn.push.outcome import PushOutcome, Sent
 from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.agent_routes import agent_operations
-from everturn.surfaces.callers import Callers, hash_of
+from everturn.surfaces.callers import Callers
+from everturn.surfaces.connections import Connections
 from everturn.surfaces.health_routes import health_operations
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
+from everturn.surfaces.lifecycle_routes import lifecycle_operations
 from everturn.surfaces.session_routes import session_operations
+from everturn.surfaces.token_routes import token_operations
 from everturn.surfaces.upload_routes import upload_operations
 from everturn.surfaces.websocket import Sockets
-from unit.drive.world import TENANT, FrozenClock, World
+from everturn.tokens.jwt_tokens import JwtTokens
+from published import check_answer, check_frame
+from unit.drive.doubles import FrozenClock
+from unit.drive.world import TENANT, World
+from unit.tokens.fixed_keys import FixedKeys
 
 API_KEY = "key-of-acme"
 RIVAL_KEY = "key-of-rival"
@@ -36,7 +47,9 @@ class Surfaces:
         world = self.world
         world.directory.put_api_key(hash_of(API_KEY), ApiKey(TENANT, "main"))
         world.directory.put_api_key(hash_of(RIVAL_KEY), ApiKey("rival", "main"))
-        self.callers = Callers(world.directory, world.clock)
+        self.keys = FixedKeys()
+        self.tokens = JwtTokens(self.keys)
+        self.callers = Callers(world.directory, world.clock, lambda: self.tokens)
         events = ReadEvents(world.store, world.clock, world.clock.sleep, wait_s=1)
         catalogue = world.models.catalogue()
         agents = Agents(
@@ -47,25 +60,32 @@ class Surfaces:
             forget=lambda _tenant, _agent: None,
         )
         self.submit = submit or world.submitter()
+        self._is_whole = submit is None
         self.uploads = InMemoryUploads()
         self._http = HttpApi(
             self.callers,
             health_operations()
             | session_operations(self.submit, ReadSession(world.store, world.reader))
+            | lifecycle_operations(
+                ListSessions(world.store),
+                DeleteSession(world.store, world.clock, lambda: world.clock.now_ms() / 1000),
+            )
             | agent_operations(agents)
+            | token_operations(MintToken(lambda: self.tokens, world.clock))
             | upload_operations(Uploads(self.uploads, world.clock)),
         )
         self._events = EventsApi(self.callers, events)
         self.frames: list[dict[str, Any]] = []
         self.outcomes: list[PushOutcome] = []
         self.slept: list[float] = []
+        self.hung_up: list[str] = []
         self.sockets = Sockets(
-            world.directory,
+            Connections(world.directory, self.callers, world.clock),
             self.submit,
             Subscribe(world.store, world.directory, events),
             self._post,
-            world.clock,
             self.slept.append,
+            self.hung_up.append,
         )
 
     def _post(self, connection_id: str, frame: bytes) -> PushOutcome:
@@ -73,13 +93,22 @@ class Surfaces:
         outcome = self.outcomes.pop(0) if self.outcomes else Sent()
         if outcome == Sent():
             self.frames.append(json.loads(frame))
+            check_frame(self.frames[-1])
         return outcome
+
+    def token(self, owner: str = "u1", **more: Any) -> str:
+        """Return a client token of an owner, minted with the tenant's key."""
+        body = {"identity": {"id": owner}, **more}
+        status, told, _ = self.http("POST", "/v1/client-tokens", body)
+        assert status == 201, told
+        return str(told["token"])
 
     def http(
         self, method: str, path: str, body: Any = None, **how: Any
     ) -> tuple[int, dict[str, Any], dict[str, str]]:
         """Return status, body and headers of an answer of `http_api`."""
         response = self._http(http_event(method, path, body, **how), None)
+        self._check(method, path, response)
         headers = {name.lower(): value for name, value in response.get("headers", {}).items()}
         return response["statusCode"], json.loads(response["body"]), headers
 
@@ -87,7 +116,17 @@ class Surfaces:
         """Return an answer of `reader`."""
         event = http_event("GET", f"/v1/sessions/{session_id}/events", **how)
         event["pathParameters"] = {} if session_id is None else {"session_id": session_id}
-        return self._events(event)
+        response = self._events(event)
+        self._check("GET", f"/v1/sessions/{session_id}/events", response)
+        return response
+
+    def _check(self, method: str, path: str, response: dict[str, Any]) -> None:
+        """Hold an answer against the published description, where all parts are real."""
+        if self._is_whole:
+            headers = {name.lower(): value for name, value in response["headers"].items()}
+            assert len(headers) == len(response["headers"]), "a header stands there twice"
+            media = headers.get("content-type", "")
+            check_answer(method, path, response["statusCode"], media, response.get("body", ""))
 
     def say(self, frame: Any) -> list[dict[str, Any]]:
         """Send a frame over `c1`; return what came back."""

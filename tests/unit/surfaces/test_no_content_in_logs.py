@@ -23,7 +23,8 @@ from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wake import WAKE
 from everturn.session.events.stored import from_json
 from everturn.store.memory import InMemorySessionStore
-from unit.drive.world import AGENT, KEY, World, answered, body, lease, refused_renewal, result
+from unit.drive.doubles import answered, lease, refused_renewal, result
+from unit.drive.world import AGENT, KEY, MACHINE, World, body
 from unit.surfaces.asking import Surfaces
 
 SECRET = "the-launch-code-is-8412"
@@ -126,7 +127,7 @@ def test_what_goes_wrong_says_nothing_of_what_was_said(kept: Kept) -> None:
 )
 def test_refused_requests_say_nothing_of_what_was_said(kept: Kept, request_body: Any) -> None:
     surfaces = Surfaces()
-    surfaces.sockets.connect("c1", "acme")
+    surfaces.sockets.connect("c1", MACHINE)
 
     surfaces.http("POST", "/v1/sessions/input", request_body)
     surfaces.http("PUT", "/v1/agents/a1", {**AGENT, "model": 7, "system": SECRET})

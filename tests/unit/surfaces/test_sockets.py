@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from everturn.ports.callers import Caller
 from everturn.protocol.limits import WEBSOCKET_INBOUND_FRAME_BYTES
 from everturn.push.envelopes import Cursor
-from everturn.push.outcome import Failed, Gone, PushOutcome, Throttled
+from everturn.push.outcome import Failed, Gone, PushOutcome, Sent, Throttled, TooLarge
 from everturn.store.memory_directory import InMemoryDirectory
-from everturn.surfaces.websocket import CONNECTION_TTL_S, TRIES
-from unit.drive.world import TENANT, FrozenClock, World, body
+from everturn.surfaces.connections import CONNECTION_TTL_S
+from everturn.surfaces.websocket import TRIES
+from unit.drive.doubles import FrozenClock
+from unit.drive.world import KEY, MACHINE, World, body
 from unit.surfaces.asking import API_KEY, RIVAL_KEY, Surfaces
 
 # ---- websocket
@@ -19,7 +22,7 @@ from unit.surfaces.asking import API_KEY, RIVAL_KEY, Surfaces
 
 def connected(world: World | None = None) -> Surfaces:
     surfaces = Surfaces(world)
-    surfaces.sockets.connect("c1", TENANT)
+    surfaces.sockets.connect("c1", MACHINE)
     return surfaces
 
 
@@ -29,9 +32,9 @@ def test_a_connection_is_kept_a_little_longer_than_it_can_live() -> None:
     class Keeping(InMemoryDirectory):
         """Notes when a connection is to be forgotten."""
 
-        def put_connection(self, connection_id: str, tenant: str, expires_epoch_s: int) -> None:
+        def put_connection(self, connection_id: str, caller: Caller, expires_epoch_s: int) -> None:
             kept.append(expires_epoch_s)
-            super().put_connection(connection_id, tenant, expires_epoch_s)
+            super().put_connection(connection_id, caller, expires_epoch_s)
 
     surfaces = connected(World(clock=FrozenClock(), directory=Keeping()))
 
@@ -60,8 +63,6 @@ def test_a_connection_that_goes_ends_its_subscriptions() -> None:
     surfaces.say({"action": "subscribe", "id": "s", "session_id": "s1"})
 
     surfaces.sockets.disconnect("c1")
-
-    from unit.drive.world import KEY  # noqa: PLC0415  # the one use
 
     assert surfaces.world.store.watch(KEY).watchers == ()
     assert surfaces.world.directory.connection("c1") is None
@@ -123,24 +124,38 @@ def test_an_event_that_no_frame_can_hold_is_referred_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "sent", "slept"),
+    ("outcomes", "sent", "slept", "hung_up"),
     [
-        ([Throttled()], 1, [0.1]),
-        ([Throttled()] * TRIES, 0, [0.1, 0.2, 0.4, 0.8, 1.6]),
-        ([Gone()], 0, []),
-        ([Failed("no")], 0, []),
+        ([Throttled()], 1, [0.1], []),
+        ([Failed("no")], 1, [0.1], []),
+        ([Throttled()] * TRIES, 0, [0.1, 0.2, 0.4, 0.8, 1.6], ["c1"]),
+        ([Failed("no")] * TRIES, 0, [0.1, 0.2, 0.4, 0.8, 1.6], ["c1"]),
+        ([TooLarge()], 0, [], ["c1"]),
+        ([Gone()], 0, [], []),
     ],
-    ids=["throttled once", "throttled", "gone", "failed"],
+    ids=["throttled once", "failed once", "throttled", "failed", "too large", "gone"],
 )
-def test_a_frame_is_sent_with_patience_but_not_for_ever(
-    outcomes: list[PushOutcome], sent: int, slept: list[float]
+def test_a_frame_is_sent_with_patience_and_a_connection_that_does_not_take_it_is_closed(
+    outcomes: list[PushOutcome], sent: int, slept: list[float], hung_up: list[str]
 ) -> None:
     surfaces = connected()
     surfaces.outcomes = list(outcomes)
 
     frames = surfaces.say({"action": "ping"})
 
-    assert (len(frames), surfaces.slept) == (sent, slept)
+    assert (len(frames), surfaces.slept, surfaces.hung_up) == (sent, slept, hung_up)
+
+
+def test_a_replay_that_a_connection_does_not_take_leaves_no_silent_subscription() -> None:
+    surfaces = connected()
+    surfaces.world.submit("Hello")
+    surfaces.outcomes = [Sent(), Sent(), *[Throttled()] * TRIES]
+
+    frames = surfaces.say({"action": "subscribe", "id": "s", "session_id": "s1"})
+
+    assert [frame["type"] for frame in frames] == ["subscribed", "event"]
+    assert surfaces.hung_up == ["c1"]
+    assert surfaces.world.store.watch(KEY).watchers == ()
 
 
 def test_a_cursor_survives_its_text() -> None:

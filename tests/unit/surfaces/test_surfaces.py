@@ -17,11 +17,13 @@ from everturn.errors import (
 )
 from everturn.observability import metrics
 from everturn.ports.directory import ApiKey
+from everturn.protocol.api_keys import hash_of
 from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
 from everturn.rejections import SchemaViolation, TooLarge, TurnAlreadyActive, UnknownSession
 from everturn.store.memory_directory import InMemoryDirectory
-from everturn.surfaces.callers import Callers, hash_of
-from unit.drive.world import AGENT, TENANT, FrozenClock, body
+from everturn.surfaces.callers import Callers
+from unit.drive.doubles import FrozenClock
+from unit.drive.world import AGENT, MACHINE, TENANT, body
 from unit.surfaces.asking import RIVAL_KEY, Surfaces
 
 SECRET = "the-launch-code-is-8412"
@@ -76,7 +78,7 @@ def test_every_family_of_errors_has_its_answer_on_http(
 def test_every_family_of_errors_has_its_frame(error: Exception, status: int, code: str) -> None:
     del status
     surfaces = Surfaces(submit=Failing(error))
-    surfaces.sockets.connect("c1", TENANT)
+    surfaces.sockets.connect("c1", MACHINE)
 
     frames = surfaces.say({"action": "input", "id": "f1", **body("Hello")})
 
@@ -111,14 +113,14 @@ class Counting(InMemoryDirectory):
 def test_a_key_is_looked_up_once_a_minute_and_an_unknown_one_each_time() -> None:
     directory, clock = Counting(), FrozenClock()
     directory.put_api_key(hash_of("k"), ApiKey(TENANT, "main"))
-    callers = Callers(directory, clock)
+    callers = Callers(directory, clock, lambda: pytest.fail("a key is no token"))
 
-    names = [callers.by_key("k").tenant for _ in range(3)]
+    names = [callers.by_credential("k").tenant for _ in range(3)]
     clock.move(59_999)
-    callers.by_key("k")
+    callers.by_credential("k")
     before = directory.looks
     clock.move(1)
-    callers.by_key("k")
+    callers.by_credential("k")
     after = directory.looks
     surfaces = Surfaces()
     for _ in range(2):

@@ -112,6 +112,10 @@ class QueueUnavailable(TransientError, code="queue_unavailable"):
     """The queue or the step machine did not take the message."""
 
 
+class SecretUnavailable(TransientError, code="secret_unavailable"):
+    """The place of a secret did not give it out."""
+
+
 class WorkerUnavailable(TransientError, code="worker_unavailable"):
     """The worker did not answer, or said that it has not started."""
 
@@ -174,7 +178,7 @@ def to_http(error: BaseException) -> tuple[int, dict[str, Any]]:
     """Return status and JSON body for a caller: `{error, code, message, hint?, ...fields}`.
 
     `error` repeats `code`. A 503 has `retry_after` in whole seconds and is safe to repeat with the
-    same `turn_id`; a 500 says nothing. Source: F-2, O-21.
+    same `turn_id`; a 500 says nothing, or that it is no use to try again. Source: F-2, O-21.
     """
     status = handling(error).status
     match error:
@@ -185,6 +189,8 @@ def to_http(error: BaseException) -> tuple[int, dict[str, Any]]:
             return status, _unavailable("session_busy", DEFAULT_RETRY_AFTER_S)
         case TransientError():
             return status, _unavailable(error.code, error.retry_after_s or DEFAULT_RETRY_AFTER_S)
+        case StoreUnreadable():
+            return status, _body("unreadable", "what is stored cannot be read; operators are told")
         case _:
             return status, _body("internal", "the engine failed; the error is recorded")
 

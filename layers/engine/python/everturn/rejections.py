@@ -84,6 +84,14 @@ class Unauthenticated(RejectedError, code="unauthenticated", status=401):
     """No credential, or one that is not accepted."""
 
 
+class TokenExpired(RejectedError, code="token_expired", status=401):
+    """The client token of an open connection has expired; over HTTP `Unauthenticated` says so."""
+
+
+class InsufficientScope(RejectedError, code="insufficient_scope", status=403):
+    """A client token lacks the scope that field `required` names. Source: agent-runs.md."""
+
+
 class WrongTenant(RejectedError, code="wrong_tenant", status=403):
     """The credential belongs to another tenant, and the caller may know it. Source: F-3."""
 
@@ -97,7 +105,7 @@ class WrongHandler(RejectedError, code="wrong_handler", status=403):
 
 
 class InsufficientPrivilege(RejectedError, code="insufficient_privilege", status=403):
-    """The interrupt was raised by someone above the caller. Source: I-10."""
+    """It takes a caller above this one; field `required` names it on a route. Source: A-1, I-10."""
 
 
 class RoleNotAllowed(RejectedError, code="role_not_allowed", status=403):
@@ -126,6 +134,14 @@ class UnknownTurn(RejectedError, code="unknown_turn", status=404):
 
 class UnknownUpload(RejectedError, code="unknown_upload", status=404):
     """The tenant has no such upload, or nothing was put there yet."""
+
+
+class UnknownTenant(RejectedError, code="unknown_tenant", status=404):
+    """No tenant of this name; operators alone are told."""
+
+
+class UnknownKey(RejectedError, code="unknown_key", status=404):
+    """No API key of this id; operators alone are told."""
 
 
 class UnknownRoute(RejectedError, code="not_found", status=404):
@@ -166,6 +182,10 @@ class NoActiveTurn(RejectedError, code="no_active_turn", status=409):
 
 class SessionQuarantined(RejectedError, code="session_quarantined", status=409):
     """Put aside until an operator lifts it; fields `reason` and `at`. Source: docs/storage.md."""
+
+
+class SessionDeleting(RejectedError, code="session_deleting", status=409):
+    """A session of this id is being deleted; the id can be used again once that is done."""
 
 
 class SessionCancelled(RejectedError, code="session_cancelled", status=409):

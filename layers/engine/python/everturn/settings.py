@@ -25,8 +25,14 @@ class Settings(BaseModel):
     websocket_endpoint: str = ""
     """URL of the `@connections` API."""
 
+    token_secret: str = ""
+    """Name or ARN of the secret in Secrets Manager that signs client tokens."""
+
     lease_seconds: int = Field(default=120, ge=1, le=900)
     worker_networks: Literal["public", "any"] = "public"
+    worker_functions: str = ""
+    """How the ARNs of Lambda functions begin that may be workers; empty where IAM alone knows."""
+
     demo_provider: Literal["on", "off"] = "on"
     delivery_attempts: int = Field(default=10, ge=1, le=100)
     """Deliveries of one decision to a worker. Source: decision-protocol D-4."""

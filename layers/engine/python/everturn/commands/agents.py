@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from everturn.commands.cursors import from_cursor, to_cursor
+from everturn.delivery.function_guard import check_function
 from everturn.delivery.url_guard import Networks, UrlRefused, check_url
 from everturn.llm.catalogue import Catalogue, settle
 from everturn.ports.clock import Clock
-from everturn.ports.directory import AgentRecord, Directory
+from everturn.ports.directory import ARN_PREFIX, AgentLine, AgentRecord, Directory
 from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
+from everturn.protocol.events import to_rfc3339
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_AGENT_BYTES
 from everturn.protocol.wire import to_json
@@ -40,6 +43,10 @@ NOT_YET: Final = (
 )
 """Fields that are checked, and refused until this version does what they promise."""
 
+DEFAULT_AGENTS: Final = 50
+PAGE_AGENTS: Final = 200
+"""Most agents of one page."""
+
 REFUSED_VALUES: Final = (
     ("on_failure", "interrupt"),
     ("on_truncated", "interrupt"),
@@ -65,12 +72,15 @@ class Agents:
         networks: Networks,
         forget: Callable[[str, str], None],
         catalogue: Catalogue,
+        functions: str = "",
     ) -> None:
+        """Take the adapters; `functions` is how ARNs begin that may be workers, empty for any."""
         self._directory = directory
         self._clock = clock
         self._networks = networks
         self._catalogue = catalogue
         self._forget = forget
+        self._functions = functions
 
     def put(self, tenant: str, agent_id: str, body: Any) -> Written:
         """Write an agent; sessions that exist keep what they pinned.
@@ -112,6 +122,15 @@ class Agents:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         return shown(record)
 
+    def list(self, tenant: str, limit: int, cursor: str | None) -> dict[str, Any]:
+        """Return `{agents: [{agent_id, model?, updated_at}], cursor?}`, by their ids.
+
+        Raises `InvalidId` for a bad cursor.
+        """
+        page = self._directory.agents(tenant, from_cursor("agent", cursor), limit)
+        more = {"cursor": to_cursor("agent", page.after)} if page.after else {}
+        return {"agents": [_line(one) for one in page.agents], **more}
+
     def delete(self, tenant: str, agent_id: str) -> None:
         """Delete an agent; its sessions go on with what they pinned, without a worker.
 
@@ -136,11 +155,21 @@ class Agents:
         worker = definition.worker
         if worker is None:
             return
-        if worker.startswith("arn:"):
-            raise NotYetSupported("/worker: Lambda ARNs are not called yet; give an https URL.")
-        refused = check_url(worker, self._networks)
-        if isinstance(refused, UrlRefused):
+        if not worker.startswith(ARN_PREFIX):
+            checked = check_url(worker, self._networks)
+            if isinstance(checked, UrlRefused):
+                raise SchemaViolation(f"/worker: {checked.reason}")
+            return
+        refused = check_function(worker, self._functions)
+        if refused is not None:
             raise SchemaViolation(f"/worker: {refused.reason}")
+        if definition.worker_secret is not None:
+            raise SchemaViolation("/worker_secret: is for URLs; to a function IAM vouches")
+
+
+def _line(agent: AgentLine) -> dict[str, Any]:
+    model = {"model": agent.model} if agent.model else {}
+    return {"agent_id": agent.agent_id, **model, "updated_at": to_rfc3339(agent.updated_ms)}
 
 
 def _listed(catalogue: Catalogue) -> str:

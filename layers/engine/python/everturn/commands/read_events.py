@@ -6,14 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from everturn.commands.reading import seen_by, unreadable_hidden
 from everturn.commands.rebuild_request import RebuildRequest
+from everturn.commands.vanishing import vanishing
+from everturn.ports.callers import Caller
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.streams import Delta
 from everturn.protocol.json_text import compact
 from everturn.push.envelopes import Cursor, delta_payload, envelopes
-from everturn.rejections import UnknownSession, UnknownTurn
+from everturn.rejections import UnknownTurn
+from everturn.session.state import CallStatus
 
 PAGE_EVENTS: Final = 500
 """Most events of one answer. Source: architecture, section 7."""
@@ -60,6 +64,15 @@ class Streamed:
     """Nothing will ever follow: a turn-scoped stream is over."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Events of a session or of one turn; `complete` says that they reach to its end."""
+
+    events: list[dict[str, Any]]
+    size_bytes: int
+    complete: bool
+
+
 class ReadEvents:
     """The use case behind `GET /v1/sessions/{id}/events`."""
 
@@ -77,7 +90,7 @@ class ReadEvents:
 
     def page(
         self,
-        tenant: str,
+        caller: Caller,
         session_id: str,
         after_seq: int,
         limit: int,
@@ -90,15 +103,15 @@ class ReadEvents:
         With `requests` each `llm.call.requested` has its `request`, rebuilt from the log.
         Raises `UnknownSession`, `UnknownTurn`.
         """
-        key, head, turn = self.locate(tenant, session_id, turn_id)
+        key, head, turn = self.locate(caller, session_id, turn_id)
         if turn is not None:
             after_seq = max(after_seq, turn.first_seq - 1)
-        events = self._events(key, head, after_seq, limit, turn)
+        with vanishing(self._store, key):
+            found = self._events(key, head, after_seq, limit, turn)
         if requests:
-            self._add_requests(key, events)
-        last = events[-1]["seq"] if events else after_seq
-        end = _end(head, turn)
-        return Page(events, last, last < end)
+            self._add_requests(key, found.events)
+        last = found.events[-1]["seq"] if found.events else after_seq
+        return Page(found.events, last, not found.complete)
 
     def _add_requests(self, key: SessionKey, events: list[dict[str, Any]]) -> None:
         rebuild = RebuildRequest(self._store)
@@ -106,7 +119,9 @@ class ReadEvents:
             if envelope["payload"]["type"] == "llm.call.requested":
                 envelope["payload"]["request"] = rebuild(key, envelope["seq"]).body
 
-    def stream(self, tenant: str, session_id: str, cursor: Cursor, turn_id: str | None) -> Streamed:
+    def stream(
+        self, caller: Caller, session_id: str, cursor: Cursor, turn_id: str | None
+    ) -> Streamed:
         """Return what lies after `cursor`, or wait for it.
 
         Raises `UnknownSession`, `UnknownTurn`.
@@ -114,7 +129,7 @@ class ReadEvents:
         until_ms = self._clock.now_ms() + round(self._wait_s * 1000)
         told = False
         while True:
-            key, head, turn = self.locate(tenant, session_id, turn_id)
+            key, head, turn = self.locate(caller, session_id, turn_id)
             if turn is not None and cursor.seq < turn.first_seq - 1:
                 cursor = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
             frames = self.frames(key, head, cursor, turn)
@@ -127,7 +142,7 @@ class ReadEvents:
             if self._clock.now_ms() >= until_ms:
                 return Streamed(())
             if not told:
-                self._store.reader_until(key, until_ms + READER_GRACE_MS)
+                self._store.reader_until(key, until_ms + READER_GRACE_MS, head.created)
                 told = True
             self._sleep(POLL_S)
 
@@ -137,39 +152,45 @@ class ReadEvents:
         """Return events after the cursor, then the output of the call in flight, as frames."""
         frames: list[Frame] = []
         at = cursor
-        for envelope in self._events(key, head, cursor.seq, PAGE_EVENTS, turn):
+        with vanishing(self._store, key):
+            found = self._events(key, head, cursor.seq, PAGE_EVENTS, turn)
+        for envelope in found.events:
             at = Cursor(envelope["seq"], at.dispatch_seq, at.n)
             frames.append(Frame(at.text(), envelope["payload"]["type"], envelope))
-        if at.seq < _end(head, turn):
+        if not found.complete:
             return frames  # a full page: the deltas come with the last one
+        size_bytes = found.size_bytes
         for delta in self._deltas(key, head, cursor):
             if turn is not None and delta.turn_id != turn.turn_id:
                 continue
-            at = Cursor(at.seq, delta.dispatch_seq, delta.n)
             payload = delta_payload(key.session, head.session.agent_id, delta)
+            size_bytes += len(compact(payload).encode())
+            if frames and size_bytes > PAGE_BYTES:
+                break
+            at = Cursor(at.seq, delta.dispatch_seq, delta.n)
             frames.append(Frame(at.text(), "llm.token.delta", payload))
         return frames
 
     def locate(
-        self, tenant: str, session_id: str, turn_id: str | None
+        self, caller: Caller, session_id: str, turn_id: str | None
     ) -> tuple[SessionKey, Head, TurnRecord | None]:
         """Return the session, and the turn that is asked for, an alias followed.
 
         Raises `UnknownSession`, `UnknownTurn`.
         """
-        key = SessionKey(tenant, session_id)
-        head, record = (
-            (self._store.head(key), None)
-            if turn_id is None
-            else self._store.head_and_turn(key, turn_id)
-        )
-        if head is None:
-            raise UnknownSession(f"There is no session {session_id}.")
+        key = SessionKey(caller.tenant, session_id)
+        with unreadable_hidden(caller):
+            found, record = (
+                (self._store.head(key), None)
+                if turn_id is None
+                else self._store.head_and_turn(key, turn_id)
+            )
+        head = seen_by(caller, found)
         if turn_id is None:
             return key, head, None
         open_turn = head.session.turn
         if record is not None and record.alias_of:
-            return self.locate(tenant, session_id, record.alias_of)
+            return self.locate(caller, session_id, record.alias_of)
         if record is None and open_turn is not None and open_turn.id == turn_id:
             record = TurnRecord(turn_id, open_turn.number, open_turn.first_seq)
         if record is None:
@@ -178,7 +199,7 @@ class ReadEvents:
 
     def _events(
         self, key: SessionKey, head: Head, after_seq: int, limit: int, turn: TurnRecord | None
-    ) -> list[dict[str, Any]]:
+    ) -> _Found:
         end = _end(head, turn)
         found: list[dict[str, Any]] = []
         size_bytes = 0
@@ -194,19 +215,28 @@ class ReadEvents:
                         continue
                     size_bytes += len(compact(envelope).encode())
                     if (found and size_bytes > PAGE_BYTES) or len(found) >= limit:
-                        return found
+                        return _Found(found, size_bytes, complete=False)
                     found.append(envelope)
             after_seq = commits[-1].last_seq
-        return found
+        return _Found(found, size_bytes, complete=after_seq >= end)
 
     def _deltas(self, key: SessionKey, head: Head, cursor: Cursor) -> tuple[Delta, ...]:
-        """Return frames of the call in flight only: what an ended one said stands in its event."""
-        running = [call for call in head.session.calls if call.kind == "llm_call"]
+        """Return frames of the attempt in flight only: what an ended one said is in its event."""
+        running = [
+            call
+            for call in head.session.calls
+            if call.kind == "llm_call" and call.status is CallStatus.PENDING
+        ]
         if not running:
             return ()
         call = running[0]
-        deltas = self._store.deltas(key, cursor.dispatch_seq, cursor.n, PAGE_EVENTS)
-        return tuple(d for d in deltas if (d.call_id, d.attempt) == (call.id, call.attempt))
+        place = max((cursor.dispatch_seq, cursor.n), (call.seq, 0))
+        while True:  # over what earlier attempts said
+            deltas = self._store.deltas(key, *place, PAGE_EVENTS)
+            own = tuple(d for d in deltas if (d.call_id, d.attempt) == (call.id, call.attempt))
+            if own or len(deltas) < PAGE_EVENTS:
+                return own
+            place = (deltas[-1].dispatch_seq, deltas[-1].n)
 
 
 def _end(head: Head, turn: TurnRecord | None) -> int:

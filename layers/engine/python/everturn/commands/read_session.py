@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from everturn.commands.reading import SessionReader
+from everturn.commands.reading import SessionReader, seen_by, unreadable_hidden
+from everturn.commands.vanishing import vanishing
 from everturn.errors import DefectError
+from everturn.ports.callers import Caller
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, SessionKey
 from everturn.protocol.events import to_rfc3339
-from everturn.rejections import UnknownSession
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import PathMessage
 from everturn.session.state import Call, status_of
@@ -26,7 +27,7 @@ class ReadSession:
         self._reader = reader
 
     def __call__(
-        self, tenant: str, session_id: str, *, tree: bool = False, before: int | None = None
+        self, caller: Caller, session_id: str, *, tree: bool = False, before: int | None = None
     ) -> dict[str, Any]:
         """Return `{session_id, agent_id, status, turn_id?, interrupts, messages, calls, …}`.
 
@@ -34,11 +35,11 @@ class ReadSession:
         the answer, where there may be more, is what to ask with next. Of a session that is
         quarantined those are left out that cannot be read. Raises `UnknownSession`.
         """
-        key = SessionKey(tenant, session_id)
-        head = self._store.head(key)
-        if head is None:
-            raise UnknownSession(f"There is no session {session_id}.")
-        nodes, has_older, calls = self._contents(key, head, before)
+        key = SessionKey(caller.tenant, session_id)
+        with unreadable_hidden(caller):
+            head = seen_by(caller, self._store.head(key))
+        with vanishing(self._store, key):
+            nodes, has_older, calls = self._contents(key, head, before)
         session = head.session
         messages = [dict(node.message) for node in nodes]
         answer: dict[str, Any] = {

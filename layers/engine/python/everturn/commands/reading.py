@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from everturn.errors import DefectError
+from everturn.errors import DefectError, StoreUnreadable
 from everturn.llm.catalogue import Catalogue
+from everturn.observability import logger
+from everturn.ports.callers import Caller
 from everturn.ports.directory import AgentRecord, Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey
-from everturn.rejections import UnknownAgent
+from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -132,7 +135,8 @@ class SessionReader:
 
     def _pinned(self, key: SessionKey, head: Head, logged: tuple[Logged, ...]) -> Pinned:
         record = self._agents(key.tenant, head.session.agent_id)
-        has_worker = record is not None and bool(record.definition.get("worker"))
+        has_worker = record is not None and bool(record.worker)
+        is_function = record is not None and record.worker_is_function
         if record is not None and record.sha256 == head.session.agent_sha:
             return pin(record)
         seq = head.session.agent_seq
@@ -141,8 +145,38 @@ class SessionReader:
         for commit in logged:
             for number, event in commit.numbered():
                 if number == seq and isinstance(event, AgentUpdated):
-                    return Pinned(event.agent, event.private.sha256, has_worker)
+                    return Pinned(event.agent, event.private.sha256, has_worker, is_function)
         raise DefectError(f"{key.session} has no agent config at event {seq}")
+
+
+def seen_by(caller: Caller, head: Head | None) -> Head:
+    """Return `head` if its session is there for the caller. Source: decision-protocol A-5, O-13.
+
+    Raises `UnknownSession`, the same for what is another's as for what is not there at all.
+    """
+    if head is None or not caller.reaches(head.session.owner_id):
+        raise no_such_session()
+    return head
+
+
+@contextmanager
+def unreadable_hidden(caller: Caller) -> Iterator[None]:
+    """Hide a head that cannot be read from an owner: whose it is cannot be read either.
+
+    Raises `UnknownSession` in place of what an API key is told.
+    """
+    try:
+        yield
+    except (SessionQuarantined, StoreUnreadable):
+        if caller.owner is None:
+            raise
+        logger.exception("a session was hidden: its owner cannot be read")
+        raise no_such_session() from None
+
+
+def no_such_session() -> UnknownSession:
+    """Return what is said of a missing session, and of one that is another's. Source: O-13."""
+    return UnknownSession("There is no such session.")
 
 
 def _with(commit: Logged, events: Mapping[int, Event]) -> Logged:
@@ -154,7 +188,7 @@ def pin(record: AgentRecord) -> Pinned:
     """Return the part of an agent that a session pins. Source: decision-protocol O-23."""
     hidden = {"worker", "decides", "worker_secret"}
     config = {name: value for name, value in record.definition.items() if name not in hidden}
-    return Pinned(config, record.sha256, bool(record.definition.get("worker")))
+    return Pinned(config, record.sha256, bool(record.worker), record.worker_is_function)
 
 
 def _size_bytes(path: tuple[PathMessage, ...]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -10,6 +12,7 @@ from everturn.errors import (
     ConflictError,
     DefectError,
     EverturnError,
+    RejectedError,
     StoreRefused,
     StoreUnreadable,
     TransientError,
@@ -26,6 +29,10 @@ from everturn.session.decide.entry import decide
 from everturn.session.facts import Stamp
 
 SWEEP_LIMIT: Final = 500
+
+SWEEP_MS: Final = 60_000
+"""A sweep that takes longer leaves the rest to the next one: half of the function's timeout."""
+
 GIVEN_UP: Final = "The engine could not advance this turn; it was tried several times."
 
 
@@ -42,6 +49,14 @@ class Settled(StrEnum):
     """There was nothing to do for it any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did, in sessions."""
+
+    woken: int = 0
+    quarantined: int = 0
+
+
 class Recover:
     """The use cases of the dead-letter queue and of the sweep."""
 
@@ -53,9 +68,11 @@ class Recover:
         self._wake = wake
         self._clock = clock
 
-    def settle(self, wake: WakeUp) -> Settled:
+    def settle(self, wake: WakeUp, created: str = "") -> Settled:
         """End what a dead letter stands for: its turn fails, or its session is quarantined.
 
+        `created` is the incarnation that it was for, where that is known: a deleted one's letter is
+        none of the session that has its id now.
         Quarantined is what will not go away; what may raises a `TransientError` or a
         `ConflictError`, and the message comes back.
         """
@@ -63,6 +80,8 @@ class Recover:
         head: Head | None = None
         try:
             head = self._store.head(key)
+            if head is not None and created not in {"", head.created}:
+                return Settled.LEFT
             failed = self._fail(key, head, wake.version)
         except (ConflictError, TransientError):
             raise
@@ -70,20 +89,27 @@ class Recover:
             return Settled.LEFT
         except Exception as error:  # noqa: BLE001  # the family table of errors.py: a developer acts
             logger.exception("a turn could not be failed")
-            new = self._put_aside(key, head, error, wake.model_dump_json(exclude_unset=True))
+            new = self._put_aside(
+                key, head, error, wake.without_content().model_dump_json(exclude_unset=True)
+            )
             return Settled.QUARANTINED if new else Settled.LEFT
         return Settled.FAILED if failed else Settled.LEFT
 
     def give_up(self, key: SessionKey, version: int) -> bool:
         """Fail the open turn of a session whose wake-up was tried in vain; returns whether it did.
 
-        Nothing happens where the session has no open turn, or one that began after the message.
+        Nothing happens where the session has no open turn, or one that began after the message;
+        it is read all the same, for a session that cannot be read is none to be left alone.
         The commit takes the session away from whoever may still be at it.
         """
         return self._fail(key, self._store.head(key), version)
 
     def _fail(self, key: SessionKey, head: Head | None, version: int) -> bool:
-        if head is None or head.quarantined is not None or head.session.turn is None:
+        if head is None or head.quarantined is not None:
+            return False
+        if head.session.turn is None:
+            with suppress(RejectedError):  # of no concern to a session that rests
+                self._reader.load(key, head)
             return False
         loaded = self._reader.load(key, head)
         if _version_at(loaded, head.session.turn.first_seq) > version:
@@ -117,27 +143,32 @@ class Recover:
             logger.error("a session was quarantined", session_id=key.session, reason=why.reason)
         return new
 
-    def sweep(self) -> int:
-        """Wake every session that is past its due time; returns how many.
+    def sweep(self) -> Swept:
+        """Wake every session that is past its due time.
 
         One whose head cannot be read is quarantined: no driver could do anything with it.
         """
-        now_s = self._clock.now_ms() // 1000
-        woken = 0
+        began_ms = self._clock.now_ms()
+        now_s = began_ms // 1000
+        woken = quarantined = 0
         for key in self._store.due(now_s, SWEEP_LIMIT):
+            if self._clock.now_ms() - began_ms > SWEEP_MS:
+                logger.warning("the sweep took too long; the next one goes on")
+                break
             try:
                 woken += self._wake_up(key, now_s)
             except StoreUnreadable as error:
-                self._put_aside_quietly(key, error)
+                quarantined += self._put_aside_quietly(key, error)
             except EverturnError as error:  # the next sweep finds it again; the others go on
                 logger.warning("a session was not woken", reason=type(error).__name__)
-        return woken
+        return Swept(woken, quarantined)
 
-    def _put_aside_quietly(self, key: SessionKey, error: Exception) -> None:
+    def _put_aside_quietly(self, key: SessionKey, error: Exception) -> bool:
         try:
-            self._put_aside(key, None, error)
+            return self._put_aside(key, None, error)
         except EverturnError as refused:  # the next sweep finds it again
             logger.warning("a session was not quarantined", reason=type(refused).__name__)
+            return False
 
     def _wake_up(self, key: SessionKey, now_s: int) -> int:
         head = self._store.head(key)

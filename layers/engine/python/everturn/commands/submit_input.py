@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from everturn.commands.attempts import Attempts
-from everturn.commands.reading import SessionReader
+from everturn.commands.reading import SessionReader, no_such_session, unreadable_hidden
+from everturn.commands.second_look import looked_at_again
+from everturn.commands.vanishing import vanishing
 from everturn.errors import EverturnError
 from everturn.llm.catalogue import Catalogue
 from everturn.observability import logger
+from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey, TurnRecord
@@ -23,7 +26,7 @@ from everturn.protocol.client_input import (
 from everturn.protocol.ids import check_new_turn_id
 from everturn.protocol.message import DraftMessage
 from everturn.protocol.wire import to_json
-from everturn.rejections import NotYetSupported
+from everturn.rejections import NotYetSupported, SchemaViolation, UnknownSession
 from everturn.session.commands import KnownMessage
 from everturn.session.commands import SubmitInput as Submit
 from everturn.session.decide.entry import decide
@@ -32,6 +35,9 @@ from everturn.session.facts import Facts, Stamp
 from everturn.session.propose import due_epoch_s
 from everturn.session.state import Session
 from everturn.store.codec import refusal
+
+KeepUploads = Callable[[str, Sequence[Mapping[str, Any]]], None]
+"""Keeps the files of a tenant for good that messages refer to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Submitted:
 class SubmitInput:
     """The use case behind `POST /v1/sessions/input` and the `input` frame."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each of its ports
         self,
         store: SessionStore,
         reader: SessionReader,
@@ -58,6 +64,7 @@ class SubmitInput:
         runnable_s: int,
         check_route: Callable[[str, Facts], None],
         attempts: Callable[[], Attempts],
+        keep_uploads: KeepUploads = lambda _tenant, _messages: None,
     ) -> None:
         self._store = store
         self._reader = reader
@@ -67,12 +74,14 @@ class SubmitInput:
         self._runnable_s = runnable_s
         self._check_route = check_route
         self._attempts = attempts
+        self._keep_uploads = keep_uploads
 
-    def __call__(self, tenant: str, request: InputRequest) -> Submitted:
+    def __call__(self, caller: Caller, request: InputRequest) -> Submitted:
         """Record the input, or find that it is recorded already.
 
         Raises a `RejectedError` where it is refused, `StoreUnavailable` where nothing was written.
         """
+        owner = _owner(caller, request)
         client_input = request.input
         if not isinstance(client_input, ClientMessageInput | ClientMessagesInput):
             raise NotYetSupported(f"Inputs of type {client_input.type} are not taken yet.")
@@ -81,26 +90,30 @@ class SubmitInput:
         stamp = self._stamp()
         if client_input.turn_id:
             check_new_turn_id(client_input.turn_id)
-        key = SessionKey(tenant, request.session_id or stamp.uuid(1))
+        key = SessionKey(caller.tenant, request.session_id or stamp.uuid(1))
         turn_id = client_input.turn_id or stamp.uuid(2)
         command = _Submit(
+            caller=caller,
             key=key,
             is_new=request.session_id is None,
             turn_id=turn_id,
             is_minted=not client_input.turn_id,
             agent_id=client_input.agent_id,
-            owner=_owner(request),
+            owner=owner,
             input_type=client_input.type,
             view=_view(client_input),
             stream=bool(client_input.stream),
         )
-        return self._submit(command)
+        with looked_at_again(self._wake, self._clock, key):
+            return self._submit(command)
 
     def _submit(self, wanted: _Submit) -> Submitted:
         taken: frozenset[str] = frozenset()
         attempts = self._attempts()
         while True:
-            head, record = self._read(wanted)
+            with unreadable_hidden(wanted.caller):
+                head, record = self._read(wanted)
+            _check_owner(head, wanted)
             known = _known_turn(head, record, wanted)
             if known is not None:
                 return known
@@ -123,7 +136,8 @@ class SubmitInput:
         if head is None:
             facts = self._reader.for_new_session(key.tenant, wanted.agent_id)
         else:
-            facts = self._reader.load(key, head).facts
+            with vanishing(self._store, key):
+                facts = self._reader.load(key, head).facts
         self._check_route(key.tenant, facts)
         known = self._known_messages(wanted, head)
         stamp = self._stamp()
@@ -139,8 +153,10 @@ class SubmitInput:
             view=wanted.view,
             known=known,
             stream=wanted.stream,
+            is_frontend=wanted.caller.privilege is Who.FRONTEND,
         )
         decided = decide(session, command)
+        self._keep_uploads(key.tenant, _new_ones(wanted, known))
         before = head.owner.epoch if head and head.owner else 0
         committed = self._store.append(
             NewCommit(
@@ -188,6 +204,7 @@ class SubmitInput:
 
 @dataclass(frozen=True, slots=True)
 class _Submit:
+    caller: Caller
     key: SessionKey
     is_new: bool
     turn_id: str
@@ -201,11 +218,33 @@ class _Submit:
     stream: bool
 
 
-def _owner(request: InputRequest) -> SessionOwner:
-    """Return who a key acts for: the identity in the body, or `default`. Source: O-13."""
+def _owner(caller: Caller, request: InputRequest) -> SessionOwner:
+    """Return the token's owner, or whom a key acts for: `identity` or `default`. Source: O-13.
+
+    Raises `SchemaViolation` for an identity beside a token. Source: O-22.
+    """
+    if caller.owner is not None:
+        if request.identity is not None:
+            raise SchemaViolation("/identity: a client token has an owner already; leave it out")
+        return caller.owner
     if request.identity is None:
         return SessionOwner(id="default")
     return SessionOwner(id=request.identity.id, metadata=request.identity.metadata)
+
+
+def _check_owner(head: Head | None, wanted: _Submit) -> None:
+    """Accept an input to a new session, or to one of the owner that it acts for.
+
+    Raises `UnknownSession`. Source: A-6 as O-13 reads it, O-22.
+    """
+    if head is None or head.session.owner_id == wanted.owner.id:
+        return
+    if wanted.caller.owner is not None:
+        raise no_such_session()
+    raise UnknownSession(
+        "There is no such session of this identity.",
+        hint="Name the session's owner in `identity`; left out, it is default.",
+    )
 
 
 def _view(client_input: ClientMessageInput | ClientMessagesInput) -> tuple[dict[str, Any], ...]:
@@ -215,6 +254,12 @@ def _view(client_input: ClientMessageInput | ClientMessagesInput) -> tuple[dict[
         else client_input.messages
     )
     return tuple(to_json(message) for message in messages)
+
+
+def _new_ones(wanted: _Submit, known: tuple[KnownMessage, ...]) -> tuple[Mapping[str, Any], ...]:
+    """Return the messages of an input that the session does not have yet."""
+    ids = {node.id for node in known}
+    return tuple(message for message in wanted.view if message.get("id") not in ids)
 
 
 def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -> Submitted | None:

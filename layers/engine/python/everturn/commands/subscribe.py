@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from everturn.commands.read_events import Frame, ReadEvents
+from everturn.ports.callers import Caller
 from everturn.ports.directory import Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import SessionKey
@@ -28,7 +30,7 @@ class Subscribe:
 
     def __call__(
         self,
-        tenant: str,
+        caller: Caller,
         connection_id: str,
         subscription: str,
         session_id: str,
@@ -41,9 +43,11 @@ class Subscribe:
         Who has more to catch up with than one answer holds is told so, and does not watch yet.
         Raises `UnknownSession`, `UnknownTurn`.
         """
-        key, head, turn = self._events.locate(tenant, session_id, turn_id)
-        if turn is not None and after.seq < turn.first_seq - 1:
-            after = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
+        key, head, turn = self._events.locate(caller, session_id, turn_id)
+        if turn is not None:
+            turn_id = turn.turn_id  # an alias is not what events are marked with
+            if after.seq < turn.first_seq - 1:
+                after = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
         about = {"id": subscription, "session_id": session_id}
         replay = _Replay(about, send, after, turn_id)
         self._directory.note_subscription(connection_id, session_id, subscription)
@@ -54,35 +58,59 @@ class Subscribe:
         if replay.cursor.seq < head.session.seq:
             send({"type": "more", **about, "cursor": replay.cursor.text()})
             return
-        self._store.add_watcher(key, Watcher(connection_id, subscription, turn_id or ""))
-        if not self._is_noted(connection_id, session_id, subscription):
-            self._store.remove_watcher(key, connection_id, subscription)  # ended while we replayed
+        watcher = Watcher(connection_id, subscription, turn_id or "", caller.lapses_epoch_s)
+        if not self._watch(key, watcher, head.created):
             return
-        _, head, _ = self._events.locate(tenant, session_id, None)
+        _, head, _ = self._events.locate(caller, session_id, None)
         replay.send_all(self._events.frames(key, head, replay.cursor))
 
-    def _is_noted(self, connection_id: str, session_id: str, subscription: str) -> bool:
-        connection = self._directory.connection(connection_id) or {}
-        return [session_id, subscription] in connection.get("sessions", [])
+    def _watch(self, key: SessionKey, watcher: Watcher, created: str) -> bool:
+        """Watch, unless the subscription ended while we replayed; returns whether it lasts.
 
-    def end(self, tenant: str, connection_id: str, subscription: str) -> None:
-        """End one subscription of a connection; an unknown one is no error."""
-        connection = self._directory.connection(connection_id) or {}
-        for session_id, name in connection.get("sessions", []):
-            if name == subscription:
-                self._directory.forget_subscription(connection_id, session_id, name)
-                self._store.remove_watcher(
-                    SessionKey(tenant, session_id), connection_id, subscription
-                )
+        A token that was renewed meanwhile counts: whoever renewed it found no watcher yet.
+        """
+        connection_id, subscription = watcher.connection_id, watcher.subscription
+        self._store.add_watcher(key, watcher, created)
+        connection = self._directory.connection(connection_id)
+        if connection is None or (key.session, subscription) not in connection.sessions:
+            self._store.remove_watcher(key, connection_id, subscription)
+            return False
+        until_epoch_s = connection.caller.lapses_epoch_s
+        if until_epoch_s != watcher.until_epoch_s:
+            self._store.add_watcher(key, replace(watcher, until_epoch_s=until_epoch_s), created)
+        return True
 
-    def disconnect(self, connection_id: str) -> None:
-        """Forget a connection and all that it subscribed to."""
+    def renew(self, connection_id: str) -> None:
+        """Let all subscriptions of a connection last as long as its caller's new token."""
         connection = self._directory.connection(connection_id)
         if connection is None:
             return
-        for session_id, _ in connection.get("sessions", []):
-            self._store.remove_watcher(SessionKey(connection["tenant"], session_id), connection_id)
+        caller = connection.caller
+        for session_id in dict.fromkeys(session_id for session_id, _ in connection.sessions):
+            key = SessionKey(caller.tenant, session_id)
+            self._store.extend_watchers(key, connection_id, caller.lapses_epoch_s)
+
+    def end(self, caller: Caller, connection_id: str, subscription: str) -> None:
+        """End one subscription of a connection; an unknown one is no error."""
+        connection = self._directory.connection(connection_id)
+        for session_id, name in connection.sessions if connection else ():
+            if name == subscription:
+                self._directory.forget_subscription(connection_id, session_id, name)
+                key = SessionKey(caller.tenant, session_id)
+                self._store.remove_watcher(key, connection_id, subscription)
+
+    def disconnect(self, connection_id: str) -> None:
+        """Forget a connection and all that it subscribed to.
+
+        The connection goes first: a subscription that begins meanwhile sees that, and ends itself.
+        """
+        connection = self._directory.connection(connection_id)
+        if connection is None:
+            return
         self._directory.delete_connection(connection_id)
+        for session_id, _ in connection.sessions:
+            key = SessionKey(connection.caller.tenant, session_id)
+            self._store.remove_watcher(key, connection_id)
 
 
 class _Replay:

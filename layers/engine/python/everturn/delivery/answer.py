@@ -62,10 +62,10 @@ def read_answer(
         body = unpacked(chunks, head.content_encoding, limit_bytes=MAX_DECISION_BODY_BYTES)
         return _read_json(head, b"".join(body))
     except BodyTooLarge:
-        return _too_large("the answer is larger than it may be", head.status)
+        return too_large("the answer is larger than it may be", head.status)
     except BodyUnreadable:
         told = "the answer is packed in a way that cannot be unpacked"
-        return _invalid(told, DeliveryCode.INVALID_JSON, head.status)
+        return invalid(told, DeliveryCode.INVALID_JSON, head.status)
 
 
 def refused_status(head: AnswerHead, now_epoch_s: float) -> DeliveryFailed:
@@ -111,13 +111,13 @@ def _read_json(head: AnswerHead, body: bytes) -> WorkerAnswer:
     if not body.strip():
         if head.status == HTTPStatus.ACCEPTED:
             return Deferred()
-        return _invalid("the answer is empty", DeliveryCode.INVALID_JSON, head.status)
+        return invalid("the answer is empty", DeliveryCode.INVALID_JSON, head.status)
     media_type = head.media_type
     if media_type not in ("", "application/json") and not media_type.endswith("+json"):
         shown = media_type if _MEDIA_TYPE.fullmatch(media_type) else "something unnamed"
         told = f"the worker answered {shown} instead of JSON"
-        return _invalid(told, DeliveryCode.INVALID_JSON, head.status)
-    return _to_answer(body, head.status)
+        return invalid(told, DeliveryCode.INVALID_JSON, head.status)
+    return to_answer(body, head.status)
 
 
 def _read_stream(pieces: Iterable[bytes], on_delta: Callable[[str], None] | None) -> WorkerAnswer:
@@ -125,12 +125,12 @@ def _read_stream(pieces: Iterable[bytes], on_delta: Callable[[str], None] | None
     for frame in _frames(pieces):
         match frame:
             case FrameTooLarge():
-                return _too_large("a frame of the answer is larger than it may be", HTTPStatus.OK)
+                return too_large("a frame of the answer is larger than it may be", HTTPStatus.OK)
             case SseFrame(event="llm.token.delta", data=data):
                 if on_delta is not None:
                     on_delta(data)
             case SseFrame(event="decision.result", data=data):
-                return _to_answer(data, HTTPStatus.OK)
+                return to_answer(data, HTTPStatus.OK)
             case SseFrame(event="decision.error", data=data):
                 return _to_worker_error(data)
             case SseFrame():
@@ -152,12 +152,12 @@ def _frames(pieces: Iterable[bytes]) -> Iterator[SseFrame | FrameTooLarge]:
         yield from parser.feed(piece)
 
 
-def _to_answer(text: str | bytes, status: int) -> Answered | DeliveryFailed:
+def to_answer(text: str | bytes, status: int | None = None) -> Answered | DeliveryFailed:
     """Read a DecisionResponse; what does not fit is told by its path, never by its value."""
     try:
         return Answered(parse(DECISION_RESPONSE, read_json(text)))
     except RejectedError as error:
-        return _invalid(error.message, error.code, status)
+        return invalid(error.message, error.code, status)
 
 
 def _to_worker_error(data: str) -> DeliveryFailed:
@@ -165,7 +165,7 @@ def _to_worker_error(data: str) -> DeliveryFailed:
     try:
         frame = read_json(data)
     except RejectedError as error:
-        return _invalid(error.message, error.code, HTTPStatus.OK)
+        return invalid(error.message, error.code, HTTPStatus.OK)
     match frame:
         case {"message": str() as message}:
             return DeliveryFailed(
@@ -176,17 +176,18 @@ def _to_worker_error(data: str) -> DeliveryFailed:
                 status=HTTPStatus.OK,
             )
         case _:
-            return _invalid("/message: is required", "schema_violation", HTTPStatus.OK)
+            return invalid("/message: is required", "schema_violation", HTTPStatus.OK)
 
 
-def _invalid(error: str, code: str, status: int) -> DeliveryFailed:
+def invalid(error: str, code: str, status: int | None = None) -> DeliveryFailed:
+    """Return that an answer came and cannot be read."""
     return DeliveryFailed(
         error=error, code=code, retryable=True, started="unknown", status=status, invalid=True
     )
 
 
-def _too_large(error: str, status: int) -> DeliveryFailed:
-    """The same worker would answer the same again, so nobody asks it to."""
+def too_large(error: str, status: int | None = None) -> DeliveryFailed:
+    """Return that an answer is too large; the same worker would answer so again."""
     return DeliveryFailed(
         error=error,
         code=DeliveryCode.TOO_LARGE,

@@ -20,9 +20,10 @@ from everturn.delivery.connection import (
     Resolve,
     Watch,
 )
-from everturn.delivery.signature import sign_body, signed_headers
 from everturn.delivery.url_guard import Destination, Networks, UrlRefused, check_url
 from everturn.ports.decider import DeliveryCode, DeliveryFailed, WorkerAnswer, WorkerTarget
+from everturn.protocol.limits import MAX_DELIVERY_BYTES
+from everturn.protocol.signature import sign_body, signed_headers
 
 KEEP_ALIVE_S = 5.0
 """Short: a request lost on a connection that the worker had closed leaves a write's end unknown."""
@@ -97,13 +98,9 @@ class WebhookDecider:
         every 0.1 s while reading, at longest after 5 s while connecting. `on_delta` gets the JSON
         text of each `llm.token.delta` (W-8); what it raises passes through, as nothing else does.
         """
-        match check_url(target.url, self._networks):
-            case UrlRefused(reason=reason):
-                return _refused(reason)
-            case Destination() as destination:
-                pass
-            case never:
-                assert_never(never)
+        destination = self._checked(target.url, body)
+        if isinstance(destination, DeliveryFailed):
+            return destination
         headers = self._headers(target, destination, body)
         headers |= decision_headers(decision_id, attempt, idempotency_key)
         watch = Watch(timeout_s, cancelled)
@@ -122,6 +119,18 @@ class WebhookDecider:
             return _failed(watch, DeliveryCode.DEADLINE_EXCEEDED, told)
         finally:
             WATCH.reset(before)
+
+    def _checked(self, url: str, body: bytes) -> Destination | DeliveryFailed:
+        match check_url(url, self._networks):
+            case UrlRefused(reason=reason):
+                return _refused(reason)
+            case Destination() as destination if len(body) <= MAX_DELIVERY_BYTES:
+                return destination
+            case Destination():
+                told = f"the request is over the {MAX_DELIVERY_BYTES} bytes that a worker is sent"
+                return DeliveryFailed(told, DeliveryCode.TOO_LARGE, retryable=False, started="no")
+            case never:
+                assert_never(never)
 
     def _exchange(
         self,

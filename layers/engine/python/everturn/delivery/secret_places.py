@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from everturn.errors import TransientError
+from everturn.errors import SecretUnavailable
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.parameters import SecretsProvider, SSMProvider
 
 CACHED_S: Final = 300
 """A rotated secret is used at the latest after this."""
 
 
-class SecretUnavailable(TransientError, code="secret_unavailable"):
-    """The place did not give the secret out."""
-
-
 class SecretPlaces:
     """Reads secrets from Secrets Manager, Parameter Store or, locally, the environment."""
 
-    def __init__(self, variable: Callable[[str], str]) -> None:
-        """Take the reader of environment variables; one that knows none refuses `env` places."""
+    def __init__(self, variable: Callable[[str], str], secrets: Any, ssm: Any) -> None:
+        """Take the reader of environment variables; one that knows none refuses `env` places.
+
+        The clients repeat what is throttled by themselves; nothing is asked of them before use.
+        """
         self._variable = variable
+        self._secrets = secrets
+        self._ssm = ssm
+
+    @cached_property
+    def _in_secrets_manager(self) -> SecretsProvider:
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+
+        return parameters.SecretsProvider(boto3_client=self._secrets)
+
+    @cached_property
+    def _in_parameter_store(self) -> SSMProvider:
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+
+        return parameters.SSMProvider(boto3_client=self._ssm)
 
     def __call__(self, place: Mapping[str, Any]) -> str:
         """Return the secret that `{secret_arn}`, `{ssm}` or `{env}` names. Source: O-23.
 
         Raises `SecretUnavailable`.
         """
-        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
-
-        try:
-            if place.get("secret_arn"):
-                return str(parameters.get_secret(place["secret_arn"], max_age=CACHED_S))
-            if place.get("ssm"):
-                return str(parameters.get_parameter(place["ssm"], decrypt=True, max_age=CACHED_S))
-        except parameters.GetParameterError as error:
-            raise SecretUnavailable("the worker's signing secret could not be read") from error
+        arn, parameter = str(place.get("secret_arn") or ""), str(place.get("ssm") or "")
+        if arn:
+            return self._read(lambda: self._in_secrets_manager.get(arn, max_age=CACHED_S))
+        if parameter:
+            return self._read(
+                lambda: self._in_parameter_store.get(parameter, decrypt=True, max_age=CACHED_S)
+            )
         value = self._variable(place.get("env") or "")
         if not value:
             raise SecretUnavailable("the worker's signing secret is not set")
         return value
+
+    def _read(self, read: Callable[[], object]) -> str:
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+
+        try:
+            return str(read())
+        except parameters.GetParameterError as error:
+            message = "the worker's signing secret could not be read"
+            raise SecretUnavailable(message, retry_after_s=1.0) from error

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from everturn.drive.effects import Effects, Ended, Mail, Seen
+from everturn.commands.vanishing import vanishing
+from everturn.drive.effects import Ended, Mail, Seen
 from everturn.drive.holding import Holding, MakeCommand, OwnerChanged, Terms
 from everturn.drive.lease import Lease
 from everturn.drive.prepare import Preparer, Run
 from everturn.drive.stream import Stream
 from everturn.drive.timer import SLEPT_MS, schedule
 from everturn.drive.tools import Invocation, Tools
-from everturn.drive.watch import watching
 from everturn.errors import EverturnError, LeaseLost
 from everturn.observability import logger
 from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.ports.streams import Watch
 from everturn.protocol.events import from_rfc3339
-from everturn.protocol.wake import WakeUp
-from everturn.rejections import SessionQuarantined
+from everturn.protocol.wake import Settles, WakeUp
+from everturn.push.lanes import CLOSE_S
+from everturn.rejections import SessionQuarantined, UnknownSession
 from everturn.session.commands import Proceed, TakeOver
 from everturn.session.facts import Facts, Stamp
-from everturn.session.propose import Effect, propose
+from everturn.session.propose import Effect, HandToMachine, propose
 
 MARGIN_S: Final = 30
 """What must remain beside a request's own limit before it starts. Source: architecture 4."""
@@ -43,8 +44,8 @@ class AdvanceSession:
     def __call__(self, wake: WakeUp, lease: Lease, invocation: Invocation) -> None:
         """Work on the session until nothing is runnable, or time is short.
 
-        Returns where another driver has it, or nobody may: it is quarantined. Raises `LeaseLost`
-        or a `TransientError`: the message comes back.
+        Returns where another driver has it, or nobody may: it is quarantined or deleted. Raises
+        `LeaseLost` or a `TransientError`: the message comes back.
         """
         tools = self._tools
         key = SessionKey(wake.tenant, wake.session)
@@ -55,18 +56,20 @@ class AdvanceSession:
         if watch is None:
             return
         lanes = tools.new_lanes(key)
-        stream = Stream(key, tools.store, lanes, tools.clock.now_ms)
+        stream = Stream(key, tools.store, lanes, tools.clock.now_ms, holding.head.created)
         stream.watched_by(watch)
         drive = _Drive(tools, holding, stream, lease, invocation)
         since_version = wake.version if invocation.receive_count > 1 else None
         try:
-            drive.run(holding.unheard(since_version))
-        except (OwnerChanged, SessionQuarantined):
+            with vanishing(tools.store, key):
+                drive.run(holding.unheard(since_version), wake.settles)
+        except (OwnerChanged, SessionQuarantined, UnknownSession):
             logger.info("another driver has the session, or nobody may")
         finally:
             drive.stop()
             lanes.flush(FLUSH_S)
             lanes.close()
+            lanes.flush(CLOSE_S)
 
 
 class _Drive:
@@ -86,15 +89,20 @@ class _Drive:
         self._lease = lease
         self._invocation = invocation
         self._prepare = Preparer(tools, holding, stream)
-        self._effects = Effects(self._body)
+        self._effects = tools.new_effects(self._body)
         self._runs: dict[Effect, Run] = {}
+        self._inherited: tuple[Effect, ...] = propose(holding.session).effects
+        self._handed: set[Effect] = set()
+        """What the step machine is known to do."""
 
-    def run(self, unheard: tuple[Logged, ...]) -> None:
-        """Push what was found, then loop until there is nothing to do now."""
+    def run(self, unheard: tuple[Logged, ...], settles: Settles | None) -> None:
+        """Push what was found, settle what the wake-up brings, then loop until nothing is to do."""
         for commit in unheard:
             self._stream.commit(commit)
         self._take_over()
-        with watching(self._tools.store, self._holding.key, self._saw):
+        if settles is not None:
+            self._settle(settles)
+        with self._tools.watching(self._tools.store, self._holding.key, self._saw):
             while self._round():
                 pass
 
@@ -107,12 +115,19 @@ class _Drive:
 
         Source: architecture 4.
         """
-        if not propose(self._holding.session).effects:
+        if not propose(self._holding.session).runs_here:
             return
-        if self._invocation.receive_count > 1 or self._holding.is_running_elsewhere():
+        if self._holding.is_released:
+            self._holding.claim()  # nothing was sent yet, however often this message came
+        elif self._invocation.receive_count > 1 or self._holding.is_running_elsewhere():
             logger.info("taking the session over")
             if not self._commit(self._taking_over):
                 self._holding.claim()
+
+    def _settle(self, settles: Settles) -> None:
+        make = self._prepare.settling(settles)
+        if make is None or not self._commit(make):
+            logger.info("the outcome of a function came too late, or again")
 
     def _taking_over(self, stamp: Stamp, facts: Facts) -> TakeOver:
         return TakeOver(stamp, facts, self._tools.deliveries)
@@ -161,19 +176,27 @@ class _Drive:
         match mail:
             case Seen(head=None):
                 raise OwnerChanged  # deleted meanwhile
+            case Seen(head=Head() as head) if head.created != self._holding.head.created:
+                raise OwnerChanged  # deleted, and its id is used again
             case Seen(head=Head() as head, watch=watch):
                 self._stream.watched_by(watch)
                 if head.version > self._holding.head.version:
                     for commit in self._holding.reload():
                         self._stream.commit(commit)
-            case Ended(effect=effect, make=make, error=error):
-                self._runs.pop(effect, None)
-                if not self._effects.done(effect):
-                    return  # revoked: what it brought is not wanted any more
-                if error is not None:
-                    raise error
-                if make is not None:
-                    self._commit(make)
+            case Ended():
+                self._end(mail)
+
+    def _end(self, ended: Ended) -> None:
+        effect = ended.effect
+        self._runs.pop(effect, None)
+        if not self._effects.done(effect):
+            return  # revoked: what it brought is not wanted any more
+        if ended.error is not None:
+            raise ended.error
+        if ended.make is not None:
+            self._commit(ended.make)
+        elif isinstance(effect, HandToMachine):
+            self._handed.add(effect)
 
     def _commit(self, make: MakeCommand) -> bool:
         """Commit and tell the readers; returns whether there was something to commit."""
@@ -208,9 +231,9 @@ class _Drive:
 
     def _start(self, effect: Effect) -> bool:
         """Start an effect that is not under way; returns `False` where too little time is left."""
-        if effect in self._effects:
+        if effect in self._effects or effect in self._handed:
             return True
-        prepared = self._prepare(effect)
+        prepared = self._prepare(effect, inherited=effect in self._inherited)
         if not self._has_time(prepared.limit_s):
             return False
         self._check_lease()

@@ -13,8 +13,6 @@ from everturn.protocol.json_text import compact
 DELIVERY_LIMIT_S: Final = 300
 """Longest that one delivery may take. Source: architecture, section 4."""
 
-LAMBDA_PREFIX: Final = "arn:"
-
 
 def deliver(
     decider: Decider,
@@ -25,18 +23,16 @@ def deliver(
     timeout_s: float,
     cancelled: Callable[[], bool],
 ) -> WorkerAnswer:
-    """Send `request` to the worker that the agent has at this moment. Source: O-19."""
-    worker = record.definition.get("worker") if record else None
-    if record is None or not worker:
-        return _refused("the agent has no worker any more", "no_worker")
-    if worker.startswith(LAMBDA_PREFIX):
-        return _refused("workers behind a Lambda ARN are not called yet", "unsupported")
+    """Send `request` to the worker that the agent has at this moment. Source: O-19, O-2."""
+    if record is None or not record.worker:
+        return DeliveryFailed("the agent has no worker any more", "no_worker", False, "no")
+    is_signed = record.worker_secret and not record.worker_is_function
     try:
-        secret = secrets(record.worker_secret) if record.worker_secret else ""
+        secret = secrets(record.worker_secret or {}) if is_signed else ""
     except TransientError as error:  # nothing was sent: the delivery is made again
         return DeliveryFailed(error.message, error.code, True, "no")
     return decider.deliver(
-        WorkerTarget(worker, secret),
+        WorkerTarget(record.worker, secret),
         compact(request).encode(),
         decision_id=request["decision_id"],
         attempt=request["attempts"],
@@ -44,7 +40,3 @@ def deliver(
         idempotency_key=request["trigger"].get("idempotency_key"),
         cancelled=cancelled,
     )
-
-
-def _refused(error: str, code: str) -> DeliveryFailed:
-    return DeliveryFailed(error=error, code=code, retryable=False, started="no")

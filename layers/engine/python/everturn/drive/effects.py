@@ -71,7 +71,11 @@ class Effects:
                 mail = Ended(effect, error=error)
             self.mailbox.put(mail)
 
-        Thread(target=run, name=f"effect-{type(effect).__name__}", daemon=True).start()
+        self.spawn(run, f"effect-{type(effect).__name__}")
+
+    def spawn(self, run: Callable[[], None], name: str) -> None:
+        """Have `run`, which raises nothing, done beside the loop."""
+        Thread(target=run, name=name, daemon=True).start()
 
     def keep_only(self, wanted: tuple[Effect, ...]) -> None:
         """Revoke what is not wanted any more."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import Loaded, SessionReader
+from everturn.commands.vanishing import vanishing
 from everturn.errors import DefectError, LeaseLost
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
-from everturn.ports.sessions import Head, Logged, NewCommit, Owner, SessionKey
+from everturn.ports.sessions import RELEASED, Head, Logged, NewCommit, Owner, SessionKey
 from everturn.ports.streams import Watch
-from everturn.rejections import SessionQuarantined
+from everturn.rejections import SessionQuarantined, UnknownSession
 from everturn.session.commands import Command
 from everturn.session.decide.entry import Decided, decide
 from everturn.session.events.model_calls import ModelCallDispatched
@@ -101,7 +102,11 @@ class Holding:
             return None
         if head is None or head.quarantined is not None:
             return None
-        self._take(self._reader.load(self.key, head))
+        try:
+            with vanishing(self._store, self.key):
+                self._take(self._reader.load(self.key, head))
+        except UnknownSession:
+            return None
         return watch
 
     def reload(self) -> tuple[Logged, ...]:
@@ -131,14 +136,16 @@ class Holding:
             tail.append(commit)
         return self._store.materialise(self.key, tail[::-1])
 
+    @property
+    def is_released(self) -> bool:
+        """Whether it was handed over, and nobody has sent what was dispatched then."""
+        owner = self.head.owner
+        return owner is not None and owner.request_id == RELEASED
+
     def is_running_elsewhere(self) -> bool:
         """Return whether another driver claimed the session and may be running its effects."""
         owner = self.head.owner
-        return (
-            owner is not None
-            and bool(owner.request_id)
-            and owner.request_id != self._terms.request_id
-        )
+        return owner is not None and owner.is_driver and owner.request_id != self._terms.request_id
 
     def commit(self, make: MakeCommand) -> tuple[Logged, ...]:
         """Decide and append; returns the commits that are new to readers, ours last, or none.
@@ -165,7 +172,7 @@ class Holding:
         """
         owner = self.head.owner
         if owner is not None and owner.request_id == self._terms.request_id:
-            self._own(Owner(owner.epoch, ""))
+            self._own(Owner(owner.epoch, RELEASED))
 
     def _own(self, owner: Owner) -> None:
         attempts = self._attempts()
@@ -218,12 +225,14 @@ class Holding:
 
     def _is_foreign(self, head: Head) -> bool:
         """Return whether another driver, or `recovery` (nameless), took the session away."""
+        if head.created != self.head.created:
+            return True  # deleted, and its id is used again
         owner, known = head.owner, self.head.owner
         if owner is None or owner.request_id == self._terms.request_id:
             return False
         if owner.epoch > max(known.epoch if known else 0, self._epoch or 0):
             return True
-        return bool(owner.request_id) and (known is None or owner.request_id != known.request_id)
+        return owner.is_driver and (known is None or owner.request_id != known.request_id)
 
     def _check_lease(self) -> None:
         if not self._terms.is_held():

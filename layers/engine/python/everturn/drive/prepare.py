@@ -7,18 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from everturn.delivery.function_answer import from_step_error, from_value
 from everturn.drive.decision import DELIVERY_LIMIT_S, deliver
 from everturn.drive.holding import Holding, MakeCommand
 from everturn.drive.llm import REQUEST_LIMIT_S, Attempt, rebuilt, requested_event, run_model_call
+from everturn.drive.machine import SlowDelivery, is_function, obstacle, patiently
 from everturn.drive.stream import Stream
 from everturn.drive.tool import state_of, to_command, to_request
 from everturn.drive.tools import Tools
 from everturn.errors import DefectError
 from everturn.ports.decider import Deferred, DeliveryFailed
+from everturn.ports.wake import FunctionRun
 from everturn.protocol.llm import StreamDelta
+from everturn.protocol.wake import Settles
 from everturn.session.events.model_calls import RequestHeader
 from everturn.session.events.sessions import SessionCreated
-from everturn.session.propose import CallModel, DeliverToWorker, Effect
+from everturn.session.propose import CallModel, DeliverToWorker, Effect, HandToMachine
+from everturn.session.state import Call, Decision
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
 """Runs an effect; the argument tells that nobody wants its outcome any more."""
@@ -40,13 +45,34 @@ class Preparer:
         self._holding = holding
         self._stream = stream
 
-    def __call__(self, effect: Effect) -> Prepared:
-        """Return `effect` ready to run. Raises `DefectError` where the log contradicts the head."""
+    def __call__(self, effect: Effect, *, inherited: bool = False) -> Prepared:
+        """Return `effect` ready to run; `inherited` is one that an earlier driver recorded.
+
+        Raises `DefectError` where the log contradicts the head.
+        """
         match effect:
             case CallModel():
                 return self._model_call(effect)
             case DeliverToWorker():
                 return self._delivery(effect)
+            case HandToMachine():
+                return self._handing(effect, is_fresh=not inherited)
+
+    def settling(self, settles: Settles) -> MakeCommand | None:
+        """Return what settles a delivery that the step machine made; `None` if it is out of date.
+
+        It is what a driver's own delivery with that outcome would lead to.
+        """
+        holding, error = self._holding, settles.error
+        decision = holding.session.decision(settles.decision_id)
+        call = holding.session.call(decision.call_id) if decision else None
+        if decision is None or call is None or not decision.by_machine:
+            return None
+        if decision.attempt != settles.attempt:
+            return None
+        answer = from_value(settles.answer) if error is None else from_step_error(error)
+        facts, deliveries = holding.loaded.facts, self._tools.deliveries
+        return to_command(answer, decision, call, facts, self._state(), deliveries)
 
     def _model_call(self, effect: CallModel) -> Prepared:
         holding, stream = self._holding, self._stream
@@ -76,10 +102,7 @@ class Preparer:
 
     def _delivery(self, effect: DeliverToWorker) -> Prepared:
         holding, tools = self._holding, self._tools
-        decision = holding.session.decision(effect.decision_id)
-        call = holding.session.call(effect.call_id)
-        if decision is None or call is None:
-            raise DefectError(f"there is nothing to deliver for {effect.decision_id}")
+        decision, call = self._subject(effect)
         facts, state = holding.loaded.facts, self._state()
         request = to_request(holding.session, decision, call, holding.loaded, state, self._owner())
         record = tools.agents(holding.key.tenant, holding.session.agent_id)
@@ -97,6 +120,43 @@ class Preparer:
             return to_command(answer, decision, call, facts, state, tools.deliveries)
 
         return Prepared(limit_s, run)
+
+    def _handing(self, effect: HandToMachine, *, is_fresh: bool) -> Prepared:
+        holding, tools = self._holding, self._tools
+        decision, call = self._subject(effect)
+        facts, state, head = holding.loaded.facts, self._state(), holding.head
+        request = to_request(holding.session, decision, call, holding.loaded, state, self._owner())
+        record = tools.agents(holding.key.tenant, holding.session.agent_id)
+        slow = SlowDelivery(decision, call, request, record, is_fresh)
+
+        def run(revoked: Callable[[], bool]) -> MakeCommand | None:
+            found = obstacle(slow, tools.functions, tools.deliveries)
+            if isinstance(found, DeliveryFailed):
+                return to_command(found, decision, call, facts, state, tools.deliveries)
+            if found is not None or record is None or not is_function(record):
+                return found
+            started = FunctionRun(
+                function=record.worker,
+                request=request,
+                decision_id=decision.id,
+                attempt=decision.attempt,
+                deadline_ms=decision.deadline_ms or 0,
+            )
+            patiently(
+                lambda: tools.wake.after(holding.key, head.created, head.version, started),
+                revoked,
+                tools.patience_s,
+            )
+            return None
+
+        return Prepared(tools.patience_s, run)
+
+    def _subject(self, effect: DeliverToWorker | HandToMachine) -> tuple[Decision, Call]:
+        decision = self._holding.session.decision(effect.decision_id)
+        call = self._holding.session.call(effect.call_id)
+        if decision is None or call is None:
+            raise DefectError(f"there is nothing to deliver for {effect.decision_id}")
+        return decision, call
 
     def _time_left_s(self, deadline_ms: int | None, limit_s: float) -> float:
         if deadline_ms is None:

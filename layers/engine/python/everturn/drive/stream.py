@@ -52,8 +52,11 @@ class Stream:
         store: SessionStore,
         lanes: Lanes,
         now_ms: Callable[[], int],
+        created: str = "",
     ) -> None:
+        """Begin for the incarnation `created`: nothing is shown to readers of a later one."""
         self._key = key
+        self._created = created
         self._store = store
         self._lanes = lanes
         self._now_ms = now_ms
@@ -67,9 +70,11 @@ class Stream:
     def watched_by(self, watch: Watch) -> None:
         """Take note of who reads; a new one gets what was held back, and the last seconds."""
         with self._lock:
-            new = set(watch.watchers) - set(self._watch.watchers)
-            self._watch = watch
-            for watcher in new:
+            known = set(self._watch.watchers)
+            self._watch = watch.of(self._created)
+            for watcher in self._readers():
+                if watcher in known:
+                    continue
                 for piece in self._recent:
                     self._push_delta(watcher, piece, repeated=True)
             self._flush()
@@ -78,7 +83,7 @@ class Stream:
         """Push a commit, bodies in their places, behind everything that was streamed before it."""
         with self._lock:
             self._flush()
-            for watcher in self._watch.watchers:
+            for watcher in self._readers():
                 for push in event_pushes(self._key.session, logged, watcher, self._cursor):
                     self._lanes.push(watcher.connection_id, push)
             cursor = self._cursor
@@ -144,11 +149,30 @@ class Stream:
             self._cursor = cursor
             call_id, attempt, turn_id, _ = self._call
             body = piece.model_dump(mode="json", exclude_none=True)
-            self._keep(Delta(cursor.dispatch_seq, cursor.n, call_id, attempt, turn_id, body))
+            self._keep(
+                Delta(
+                    cursor.dispatch_seq,
+                    cursor.n,
+                    call_id,
+                    attempt,
+                    turn_id,
+                    body,
+                    created=self._created,
+                )
+            )
             sent = _Piece(cursor, piece, self._now_ms())
             self._recent = [one for one in self._recent if one.is_recent(sent.at_ms)] + [sent]
-            for watcher in self._watch.watchers:
+            for watcher in self._readers():
                 self._push_delta(watcher, sent)
+        if pieces:
+            self._coalescer.rest(self._now_ms() / 1000)  # a slow store makes larger pieces
+
+    def _readers(self) -> tuple[Watcher, ...]:
+        """Return who may be shown something now; a connection whose time is over is ended."""
+        now_ms = self._now_ms()
+        for connection_id in self._watch.lapsed(now_ms):
+            self._lanes.expire(connection_id)
+        return self._watch.live(now_ms)
 
     def _push_delta(self, watcher: Watcher, piece: _Piece, *, repeated: bool = False) -> None:
         call_id, attempt, turn_id, agent_id = self._call

@@ -8,6 +8,9 @@ from typing import Any
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.reading import AgentLookup, SessionReader
+from everturn.drive.effects import Body, Effects
+from everturn.drive.machine import PATIENCE_S
+from everturn.drive.watch import Watching, watching
 from everturn.llm.registry import ModelRegistry
 from everturn.ports.clock import Clock
 from everturn.ports.decider import Decider
@@ -33,7 +36,16 @@ class Tools:
     new_lanes: Callable[[SessionKey], Lanes]
     attempts: Callable[[], Attempts]
     runnable_s: int
+    functions: str = ""
+    """How the ARNs of Lambda functions begin that may be workers; empty where IAM alone knows."""
+
     deliveries: Deliveries = field(default_factory=Deliveries)
+    new_effects: Callable[[Body], Effects] = Effects
+    """How effects run beside the loop; a test may want them one at a time."""
+
+    watching: Watching = watching
+    patience_s: float = PATIENCE_S
+    """How long a step machine that does not answer is asked again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Event, Thread
 from typing import Final
 
@@ -15,11 +15,15 @@ from everturn.ports.streams import Watch
 INTERVAL_S: Final = 1.0
 """Source: architecture, section 4."""
 
+Saw = Callable[[Head | None, Watch], None]
+"""Takes the head and the readers of one moment."""
+
+Watching = Callable[[SessionStore, SessionKey, Saw], AbstractContextManager[None]]
+"""Has a session looked at around a body; `watching` is the one that a deployment uses."""
+
 
 @contextmanager
-def watching(
-    store: SessionStore, key: SessionKey, saw: Callable[[Head | None, Watch], None]
-) -> Iterator[None]:
+def watching(store: SessionStore, key: SessionKey, saw: Saw) -> Iterator[None]:
     """Call `saw` every second from a thread, with the head and the readers of that moment."""
     ended = Event()
 

@@ -15,7 +15,10 @@ class WorkerTarget:
     """Where an agent's worker is, and how its deliveries are signed."""
 
     url: str
+    """An http(s) URL, or the ARN of a Lambda function."""
+
     secret: str = field(default="", repr=False)
+    """Empty for a function: IAM vouches. Source: decision-protocol O-2."""
 
 
 class DeliveryCode(StrEnum):
@@ -23,12 +26,14 @@ class DeliveryCode(StrEnum):
 
     CONNECTION_FAILED = "connection_failed"
     URL_REFUSED = "url_refused"
+    FUNCTION_REFUSED = "function_refused"
     DEADLINE_EXCEEDED = "deadline_exceeded"
     CANCELLED = "cancelled"
     REDIRECT_REFUSED = "redirect_refused"
     RATE_LIMITED = "rate_limited"
     UNAVAILABLE = "unavailable"
     HTTP_STATUS = "http_status"
+    FUNCTION_ERROR = "function_error"
     STREAM_ENDED = "stream_ended"
     WORKER_ERROR = "worker_error"
     TOO_LARGE = "too_large"

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+from everturn.ports.callers import Caller
+
+ARN_PREFIX: Final = "arn:"
+"""How a worker begins that is no URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,16 @@ class AgentRecord:
 
     updated_ms: int = 0
 
+    @property
+    def worker(self) -> str:
+        """Where the worker is; empty where there is none."""
+        return str(self.definition.get("worker") or "")
+
+    @property
+    def worker_is_function(self) -> bool:
+        """Return whether the worker is a Lambda function, named by its ARN."""
+        return self.worker.startswith(ARN_PREFIX)
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
@@ -30,6 +45,44 @@ class ApiKey:
 
     tenant: str
     name: str
+    sha256: str = field(default="", compare=False)
+    """What it was found by; empty where that was not looked at."""
+
+    expires_ms: int | None = None
+    """When it stops; `None` for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLine:
+    """An agent as a list shows it."""
+
+    agent_id: str
+    model: str
+    """Empty where a version wrote it that did not note it."""
+
+    updated_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPage:
+    """Some agents, and where the list goes on: empty at its end."""
+
+    agents: tuple[AgentLine, ...]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An open WebSocket."""
+
+    caller: Caller
+    """Who opened it; nobody while it has not said who it is."""
+
+    expires_epoch_s: int
+    """When it is to be forgotten."""
+
+    sessions: tuple[tuple[str, str], ...] = ()
+    """What it subscribed to: session and subscription."""
 
 
 class Directory(Protocol):
@@ -63,12 +116,25 @@ class Directory(Protocol):
         """Delete an agent; returns whether there was one."""
         ...
 
-    def connection(self, connection_id: str) -> Mapping[str, Any] | None:
-        """Return `{tenant, sessions: [[session, subscription], …]}` of an open connection."""
+    def agents(self, tenant: str, after: str, limit: int) -> AgentPage:
+        """Return agents by their ids, from the beginning or behind the id `after`."""
         ...
 
-    def put_connection(self, connection_id: str, tenant: str, expires_epoch_s: int) -> None:
-        """Record a connection."""
+    def connection(self, connection_id: str) -> Connection | None:
+        """Return an open connection."""
+        ...
+
+    def put_connection(self, connection_id: str, caller: Caller, expires_epoch_s: int) -> None:
+        """Record a connection without subscriptions."""
+        ...
+
+    def renew_connection(
+        self, connection_id: str, before: Caller, after: Caller, expires_epoch_s: int
+    ) -> bool:
+        """Let a connection be another caller's; `False` where it is not the first one's any more.
+
+        Its subscriptions stay.
+        """
         ...
 
     def note_subscription(self, connection_id: str, session: str, subscription: str) -> None:

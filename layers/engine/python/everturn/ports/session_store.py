@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from everturn.ports.lists import Deletion, Incarnation, ListPage
 from everturn.ports.sessions import (
     Head,
     Logged,
@@ -75,7 +76,7 @@ class SessionStore(Protocol):
         ...
 
     def quarantined(self) -> Iterator[SessionKey]:
-        """Yield the sessions that are put aside; an operator's question, it reads the table."""
+        """Yield the sessions that are put aside, the first one first; an operator's question."""
         ...
 
     def watch(self, key: SessionKey) -> Watch:
@@ -86,20 +87,39 @@ class SessionStore(Protocol):
         """Return both in one request."""
         ...
 
-    def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
-        """Record a subscription; the same one twice changes nothing."""
+    def add_watcher(self, key: SessionKey, watcher: Watcher, created: str = "") -> None:
+        """Record a subscription; the same one twice changes nothing.
+
+        `created` is the incarnation that it is about. Where a later one has begun, nothing happens;
+        who watched an earlier one is forgotten.
+        """
         ...
 
     def remove_watcher(self, key: SessionKey, connection_id: str, subscription: str = "") -> None:
         """Forget a connection's subscription (all of them without one)."""
         ...
 
-    def reader_until(self, key: SessionKey, until_ms: int) -> None:
-        """Record that a long-poll reader is there until then; never moves backwards."""
+    def extend_watchers(
+        self, key: SessionKey, connection_id: str, until_epoch_s: int | None
+    ) -> None:
+        """Move the end of all subscriptions of a connection, or take it away (`None`).
+
+        Ended ones do not come back.
+        """
+        ...
+
+    def reader_until(self, key: SessionKey, until_ms: int, created: str = "") -> None:
+        """Record that a long-poll reader is there until then; never moves backwards.
+
+        `created` as in `add_watcher`.
+        """
         ...
 
     def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
-        """Keep a frame for an hour; best effort of the caller, errors as everywhere."""
+        """Keep a frame for an hour; best effort of the caller, errors as everywhere.
+
+        One of an earlier incarnation does not take the place of a later one's.
+        """
         ...
 
     def deltas(
@@ -110,4 +130,52 @@ class SessionStore(Protocol):
 
     def due(self, now_epoch_s: int, limit: int) -> tuple[SessionKey, ...]:
         """Return sessions whose `due` is past."""
+        ...
+
+    def listed(self, tenant: str, after: str, limit: int) -> ListPage:
+        """Return a tenant's sessions by the start of their last turn, newest first.
+
+        From the beginning where `after` is empty, else behind that place. Eventually consistent.
+        """
+        ...
+
+    def owned(self, tenant: str, owner: str, after: str, limit: int) -> ListPage:
+        """Return an owner's sessions by their creation, newest first; else as `listed`."""
+        ...
+
+    def incarnation(self, key: SessionKey) -> Incarnation | None:
+        """Return who a session is, even if it cannot be read; `None` for none and a deleted one."""
+        ...
+
+    def mark_deleted(self, key: SessionKey, created: str, mark: str, due_epoch_s: int) -> bool:
+        """Put a tombstone in the place of the head: from now on nobody reads or writes the session.
+
+        Returns `False` where that incarnation is not there any more. The same `mark` once more is
+        success. Until `release_id` a new session of that id is refused with `SessionDeleting`.
+        """
+        ...
+
+    def erase(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Delete everything of a deleted session but its tombstone; `False` where time was over.
+
+        Can be repeated, by several at once. Nothing happens where the tombstone is not there.
+        """
+        ...
+
+    def release_id(self, key: SessionKey, created: str, due_epoch_s: int) -> None:
+        """Remove the tombstone of an erased session; at `due_epoch_s` late writes are looked for.
+
+        Can be repeated.
+        """
+        ...
+
+    def erase_late(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Delete what was written late for a deleted incarnation, and that it ever was.
+
+        Returns `False` where time was over. A session that has its id by now is left alone.
+        """
+        ...
+
+    def deletions(self, now_epoch_s: int, limit: int) -> tuple[Deletion, ...]:
+        """Return what is left to do and past its time, eventually consistent."""
         ...

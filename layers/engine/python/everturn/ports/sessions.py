@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from everturn.session.events.stored import Event
 from everturn.session.state import Session
@@ -17,12 +18,22 @@ class SessionKey:
     session: str
 
 
+RELEASED: Final = "released"
+"""The request id of an owner that handed the session over: what is dispatched was not sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The driver that may write for a session. Source: architecture, section 4."""
 
     epoch: int
     request_id: str
+    """Empty where there has been none yet, or another function wrote last."""
+
+    @property
+    def is_driver(self) -> bool:
+        """Whether a driver has claimed the session, and may be at work."""
+        return self.request_id not in {"", RELEASED}
 
 
 @dataclass(frozen=True, slots=True)

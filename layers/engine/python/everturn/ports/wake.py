@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from everturn.ports.sessions import SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRun:
+    """A delivery that the step machine is to make."""
+
+    function: str
+    """The function's ARN."""
+
+    request: Mapping[str, Any]
+    """A `DecisionRequest` as JSON."""
+
+    decision_id: str
+    attempt: int
+    deadline_ms: int
+    """When it is given up."""
 
 
 class Wake(Protocol):
@@ -21,4 +39,11 @@ class Wake(Protocol):
         self, key: SessionKey, created: str, step: str, version: int, due_ms: int, subject: str
     ) -> None:
         """Have one sent at `due_ms`; asking twice is one timer. Raises `TransientError`."""
+        ...
+
+    def after(self, key: SessionKey, created: str, version: int, run: FunctionRun) -> None:
+        """Have a function run, and one sent that brings its outcome; asking twice runs it once.
+
+        Raises `TransientError`.
+        """
         ...

@@ -51,7 +51,7 @@ Timeout = Annotated[Number, Field(gt=0, le=MAX_POLICY_SECS)]
 class RetryPolicy(WireModel):
     """How often and how long an attempt runs; all four fields are required, the timeout nullable.
 
-    Powers of `backoff_base_secs` can exceed a float: cap before, not after. Source: R-1 to R-4.
+    Source: R-1 to R-4. Powers of `backoff_base_secs` can exceed a float: cap before, not after.
     """
 
     timeout_secs: Timeout | None
@@ -63,7 +63,7 @@ class RetryPolicy(WireModel):
 
 
 class AgentTool(WireModel):
-    """A tool that the agent offers; the fields after `handler` are ours (O-3)."""
+    """A tool that the agent offers. Source: O-3 for the fields after `handler`."""
 
     name: ToolName
     description: Maybe[str] = None
@@ -85,7 +85,10 @@ class SubAgent(WireModel):
 
 
 class AgentConfig(WireModel):
-    """What a session pins of its agent; only `model` is required, all after `sub_agents` is O-3."""
+    """What a session pins of its agent; only `model` is required.
+
+    Source: O-3 for all fields after `sub_agents`.
+    """
 
     model: Annotated[str, Field(min_length=1)]
     system: Maybe[str] = None

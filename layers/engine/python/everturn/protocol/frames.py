@@ -56,8 +56,18 @@ class UnsubscribeFrame(WireModel):
     id: FrameId
 
 
+class AuthenticateFrame(WireModel):
+    """Say who is there: on a connection without a credential, or before its token expires."""
+
+    action: Literal["authenticate"] = "authenticate"
+    id: FrameId
+    token: str
+    """A client token, or an API key."""
+
+
 InFrame = Annotated[
-    SubscribeFrame | InputFrame | PingFrame | UnsubscribeFrame, Field(discriminator="action")
+    SubscribeFrame | InputFrame | PingFrame | UnsubscribeFrame | AuthenticateFrame,
+    Field(discriminator="action"),
 ]
 
 
@@ -150,8 +160,17 @@ class AcceptedFrame(WireModel):
     resumed: Maybe[bool] = None
 
 
+class AuthenticatedFrame(WireModel):
+    """The connection is the caller's from now on."""
+
+    type: Literal["authenticated"] = "authenticated"
+    id: str
+    expires_at: Maybe[int] = None
+    """When its token expires, in Unix seconds; an API key does not."""
+
+
 class ErrorFrame(WireModel):
-    """A frame was refused; beside these fields stands what the error body has (`to_http`)."""
+    """A frame was refused; beside these fields stands what the error body has."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -178,6 +197,7 @@ OutFrame = Annotated[
     | MoreFrame
     | EventRefFrame
     | AcceptedFrame
+    | AuthenticatedFrame
     | ErrorFrame
     | PongFrame,
     Field(discriminator="type"),

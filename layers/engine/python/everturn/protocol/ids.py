@@ -88,6 +88,15 @@ def uuid7(at_ms: int, random: bytes) -> str:
     return str(uuid.UUID(int=at_ms << 80 | 0x7 << 76 | head << 64 | 0b10 << 62 | tail))
 
 
+def uuid7_ms(text: str) -> int | None:
+    """Return the time in a UUIDv7, epoch milliseconds; `None` for any other text."""
+    try:
+        value = uuid.UUID(text)
+    except ValueError:
+        return None
+    return value.int >> 80 if value.version == 7 else None  # noqa: PLR2004  # RFC 9562, 5.7
+
+
 def uuid5_in(session_id: str, *parts: str | int) -> str:
     """Return the same UUIDv5 whenever session and parts are the same; unambiguous in the parts.
 

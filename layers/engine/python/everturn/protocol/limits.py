@@ -22,6 +22,9 @@ MAX_INPUT_BODY_BYTES = 4 * MIB
 MAX_DECISION_BODY_BYTES = 8 * MIB
 """A worker's whole answer; over it an invalid response. Source: section 23."""
 
+MAX_DELIVERY_BYTES = 20 * MIB
+"""A request to an HTTPS worker; over it the call fails. Source: storage-and-commits, "Streams"."""
+
 MAX_SSE_FRAME_BYTES = 1 * MIB
 """One frame of a worker's streamed answer. Source: section 23."""
 
@@ -76,11 +79,32 @@ MAX_UPLOAD_BYTES = 100 * MIB
 MAX_UPLOAD_REQUEST_BYTES = 16 * KIB
 """The request that asks for an upload; over it 413."""
 
+MAX_UPLOADS_REFERRED = 50
+"""Uploads that one input refers to: each is looked up before the answer."""
+
 MAX_FILENAME_BYTES = 255
 """Name of an uploaded file, UTF-8; escaped it fits S3's 2 KB of metadata."""
 
 MAX_CONTENT_TYPE_CHARS = 200
 """Content type of an uploaded file."""
+
+MAX_TOKEN_REQUEST_BYTES = 16 * KIB
+"""The request for a client token; over it 413."""
+
+MAX_TOKEN_METADATA_BYTES = 2 * KIB
+"""An owner's metadata in a token, as JSON in ASCII: with it a token stays below its own limit."""
+
+MAX_TOKEN_CHARS = 4 * KIB
+"""A client token; it has to fit a request's headers. Source: API Gateway, 10,240 bytes of them."""
+
+DEFAULT_TOKEN_TTL_S = 600
+"""How long a client token lives where nothing is asked. Source: A-3."""
+
+MAX_TOKEN_TTL_S = 86_400
+"""Longest life of a client token. Source: A-3."""
+
+TOKEN_LEEWAY_S = 60
+"""How long after its expiry a token is still taken. Source: A-2."""
 
 MAX_ATTEMPTS = 100
 """Largest `max_retries` of a policy; far above any default, so that powers stay small."""
@@ -104,6 +128,9 @@ SQS_MESSAGE_BYTES = 1 * MIB
 
 STEP_FUNCTIONS_PAYLOAD_BYTES = 256 * KIB
 """Source: Step Functions, task, state or execution input."""
+
+MAX_STEP_REQUEST_BYTES = 240 * KIB
+"""A request to a worker that the step machine takes along; the rest is for names beside it."""
 
 WEBSOCKET_INBOUND_FRAME_BYTES = 32 * KIB
 """Source: API Gateway, WebSocket frame size."""

@@ -75,7 +75,10 @@ class ClientActionTrigger(WireModel):
 
 
 class ToolExecuteTrigger(WireModel):
-    """Run a tool; `idempotency_key` is ours: the same for every attempt of a repeatable write."""
+    """Run a tool; `idempotency_key` is the same for every attempt of a repeatable write.
+
+    Source: O-3.
+    """
 
     type: Literal["tool.execute"] = "tool.execute"
     id: CallId

@@ -4,7 +4,8 @@ It must not know where files are kept.
 """
 
 import re
-from typing import Annotated, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
 
@@ -12,6 +13,7 @@ from everturn.protocol.limits import (
     MAX_CONTENT_TYPE_CHARS,
     MAX_FILENAME_BYTES,
     MAX_UPLOAD_BYTES,
+    MAX_UPLOADS_REFERRED,
 )
 from everturn.protocol.wire import Json, Maybe, WireModel, parse
 from everturn.rejections import SchemaViolation, TooLarge
@@ -19,6 +21,7 @@ from everturn.rejections import SchemaViolation, TooLarge
 REFERENCE: Final = "everturn:upload:"
 """Begins what a message carries in place of a URL; the upload's id follows."""
 
+_MINTED = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TOKEN = r"[A-Za-z0-9!#$&^_.+-]{1,80}"  # noqa: S105  # a word of RFC 9110
 _CONTENT_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:; ?[ -~]+)?")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -61,6 +64,38 @@ def read_upload(data: Json) -> UploadRequest:
             size_bytes=request.size_bytes,
         )
     return request
+
+
+def is_upload_id(text: str) -> bool:
+    """Return whether `text` can name an upload: all ids of uploads are ours."""
+    return _MINTED.fullmatch(text) is not None
+
+
+def uploads_in(messages: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the ids of the uploads that the content of `messages` refers to, each once.
+
+    Raises `SchemaViolation` for more than `MAX_UPLOADS_REFERRED`.
+    """
+    places = (place for message in messages for place in _places(message.get("content")))
+    ids = {place.removeprefix(REFERENCE): None for place in places if place.startswith(REFERENCE)}
+    found = tuple(one for one in ids if is_upload_id(one))
+    if len(found) > MAX_UPLOADS_REFERRED:
+        raise SchemaViolation(
+            f"/input: refers to {len(found)} uploads; at most {MAX_UPLOADS_REFERRED} are taken"
+        )
+    return found
+
+
+def _places(content: Any) -> Iterator[str]:
+    """Yield what stands in the parts of a content where a reference may stand."""
+    for part in () if isinstance(content, str) else content or ():
+        match part:
+            case {"image_url": {"url": str(place)}} | {"video_url": {"url": str(place)}}:
+                yield place
+            case {"file": {"file_data": str(place)}}:
+                yield place
+            case _:
+                pass
 
 
 def reference_to(upload_id: str) -> str:

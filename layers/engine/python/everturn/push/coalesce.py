@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from everturn.protocol.llm import StreamDelta, ToolCallDelta
 
-FIRST_INTERVAL_S = 0.25
-MAX_INTERVAL_S = 4.0
+INTERVAL_S = 0.25
 MAX_CHARS = 16 * 1024
 """Of one merged piece: even escaped six to one, its frame stays below 128 KB."""
 
@@ -18,17 +17,11 @@ class Coalescer:
     Source: architecture, section 7.
     """
 
-    __slots__ = ("_due_s", "_interval_s", "_pending")
+    __slots__ = ("_due_s", "_pending")
 
-    def __init__(self, *, interval_s: float = FIRST_INTERVAL_S) -> None:
-        self._interval_s = interval_s
+    def __init__(self) -> None:
         self._due_s: float | None = None
         self._pending: list[StreamDelta] = []
-
-    @property
-    def interval_s(self) -> float:
-        """The interval as it is now."""
-        return self._interval_s
 
     def offer(self, delta: StreamDelta, now_s: float) -> list[StreamDelta]:
         """Take `delta` in; return what is ready to be sent, in order, mostly nothing or one piece.
@@ -55,14 +48,14 @@ class Coalescer:
     def flush(self, now_s: float | None = None) -> list[StreamDelta]:
         """Return all that waits; with `now_s` the interval begins anew, as when it was due."""
         if now_s is not None:
-            self._due_s = now_s + self._interval_s
+            self.rest(now_s)
         pieces = merged(self._pending)
         self._pending = []
         return pieces
 
-    def slow_down(self) -> None:
-        """Double the interval, up to `MAX_INTERVAL_S`: somebody answered 429."""
-        self._interval_s = min(self._interval_s * 2, MAX_INTERVAL_S)
+    def rest(self, now_s: float) -> None:
+        """Begin the interval at `now_s`, when what was ready has gone out, however long it took."""
+        self._due_s = now_s + INTERVAL_S
 
 
 def merged(deltas: Sequence[StreamDelta], *, max_chars: int = MAX_CHARS) -> list[StreamDelta]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from threading import Condition
+from typing import Final
 
 from everturn.push.frames import Push
 from everturn.push.lane import Lane, LaneLimits, OnEnd, Post, to_item
+
+CLOSE_S: Final = 2.0
+"""How long closing waits for reports of readers who are owed events."""
 
 
 class Lanes:
@@ -36,11 +40,20 @@ class Lanes:
         with self._changed:
             if self._closed:
                 return False
-            lane = self._lanes.get(connection_id)
-            if lane is None:
-                lane = Lane(connection_id, self._post, self._changed, self._limits, self._on_end)
-                self._lanes[connection_id] = lane
-            return lane.put(item)
+            return self._lane(connection_id).put(item)
+
+    def expire(self, connection_id: str) -> None:
+        """End a connection's lane, because it may not be shown anything more."""
+        with self._changed:
+            if not self._closed:
+                self._lane(connection_id).expire()
+
+    def _lane(self, connection_id: str) -> Lane:
+        lane = self._lanes.get(connection_id)
+        if lane is None:
+            lane = Lane(connection_id, self._post, self._changed, self._limits, self._on_end)
+            self._lanes[connection_id] = lane
+        return lane
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until nothing waits nor is under way; False where `timeout_s` was too short."""
@@ -55,11 +68,15 @@ class Lanes:
                 lane.stop()
 
     def close(self) -> None:
-        """Drop what still waits and take no more; `flush` comes first where that matters."""
+        """Drop what still waits and take no more; `flush` comes first where that matters.
+
+        Who is owed an event is reported, as nothing else would tell them of their gap; another
+        `flush` waits for the reports.
+        """
         with self._changed:
             self._closed = True
             for lane in self._lanes.values():
-                lane.stop()
+                lane.end()
 
     def _is_idle(self) -> bool:
         return not any(lane.busy for lane in self._lanes.values())

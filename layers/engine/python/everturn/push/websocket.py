@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -43,13 +42,18 @@ class WebSocketPush:
             return Failed(type(error).__name__)
         return Sent()
 
-    def disconnect(self, connection_id: str) -> None:
+    def disconnect(self, connection_id: str) -> bool:
         """Close a connection whose reader has a gap, so that it comes back and asks for the rest.
 
-        One that is gone, or cannot be closed now, is left alone. Source: E-6.
+        Returns whether it is closed; one that cannot be closed now is left alone. Source: E-6.
         """
-        with suppress(ClientError, BotoCoreError):
+        try:
             self._client.delete_connection(ConnectionId=connection_id)
+        except ClientError as error:
+            return to_outcome(error) == Gone()
+        except BotoCoreError:  # timeout, refused connection
+            return False
+        return True
 
 
 def to_outcome(error: ClientError) -> PushOutcome:

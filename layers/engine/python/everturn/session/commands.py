@@ -39,6 +39,8 @@ class SubmitInput:
 
     known: tuple[KnownMessage, ...] = ()
     stream: bool = False
+    is_frontend: bool = False
+    """An end user's client sends it, which may not write everybody's part. Source: V-11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,17 @@ class FailDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliverDirectly:
+    """Take a delivery back that the step machine cannot make and has not been asked to make."""
+
+    stamp: Stamp
+    facts: Facts
+    decision_id: str
+    attempt: int
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
 class Proceed:
     """Start what is due and what has room, and let lapse what is over its deadline."""
 
@@ -177,5 +190,12 @@ class FailTurn:
 
 
 Command = (
-    SubmitInput | SettleModelCall | AnswerDelivery | FailDelivery | Proceed | TakeOver | FailTurn
+    SubmitInput
+    | SettleModelCall
+    | AnswerDelivery
+    | FailDelivery
+    | DeliverDirectly
+    | Proceed
+    | TakeOver
+    | FailTurn
 )

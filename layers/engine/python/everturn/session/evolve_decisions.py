@@ -40,6 +40,7 @@ def with_decision_event(
                     may_have_started=one.may_have_started or event.private.may_have_started,
                     deadline_ms=None,
                     next_attempt_at_ms=event.next_attempt_at_ms,
+                    by_machine=False,
                 )
                 if one.id == event.id
                 else one
@@ -63,6 +64,7 @@ def _with_decision(session: Session, event: DecisionDispatched) -> Session:
             first_ms=one.first_ms or event.private.started_ms,
             deadline_ms=event.deadline_ms,
             next_attempt_at_ms=None,
+            by_machine=event.private.by_machine,
         )
         if one.id == event.id
         else one

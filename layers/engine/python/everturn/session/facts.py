@@ -56,6 +56,8 @@ class Pinned:
 
     sha256: str
     has_worker: bool
+    worker_is_function: bool = False
+    """The worker is a Lambda function, which the step machine can invoke."""
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """Return the config's tool of that name. Source: decision-protocol U-3."""

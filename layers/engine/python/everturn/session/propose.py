@@ -25,7 +25,16 @@ class DeliverToWorker:
     call_id: str
 
 
-Effect = CallModel | DeliverToWorker
+@dataclass(frozen=True, slots=True)
+class HandToMachine:
+    """Have the step machine make one delivery; asked for twice it makes one all the same."""
+
+    decision_id: str
+    attempt: int
+    call_id: str
+
+
+Effect = CallModel | DeliverToWorker | HandToMachine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,11 @@ class Proposals:
     due_subject: str = ""
     """What is due then; names the timer."""
 
+    @property
+    def runs_here(self) -> bool:
+        """Return whether a driver has anything to run itself, that would be lost with it."""
+        return any(not isinstance(effect, HandToMachine) for effect in self.effects)
+
 
 def propose(session: Session) -> Proposals:
     """Return what should be running. Model calls of one session run one at a time. Source: L-8."""
@@ -46,7 +60,7 @@ def propose(session: Session) -> Proposals:
         if call.kind == "llm_call" and call.handler == "server" and _runs(call)
     ]
     deliveries = [
-        DeliverToWorker(one.id, one.attempt, one.call_id)
+        (HandToMachine if one.by_machine else DeliverToWorker)(one.id, one.attempt, one.call_id)
         for one in session.decisions
         if one.status == "live"
     ]
@@ -79,7 +93,7 @@ def due_epoch_s(session: Session, now_ms: int, runnable_s: int, before: int | No
     less. Source: storage-and-commits, "Commits" 6.
     """
     proposals = propose(session)
-    if proposals.effects:
+    if proposals.runs_here:
         due = now_ms // 1000 + runnable_s
     elif proposals.next_due_ms is not None:
         due = proposals.next_due_ms // 1000 + TIMER_GRACE_S

@@ -123,6 +123,8 @@ class Decision:
     first_ms: int = 0
     deadline_ms: int | None = None
     next_attempt_at_ms: int | None = None
+    by_machine: bool = False
+    """The step machine makes the delivery that is live. Source: architecture, section 2."""
 
 
 @dataclass(frozen=True, slots=True)

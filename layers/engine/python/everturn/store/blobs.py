@@ -8,17 +8,20 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from everturn.errors import StoreRefused, StoreUnavailable
 from everturn.session.refs import BlobPlace
+from everturn.store.pace import Pace
+from everturn.store.patience import while_busy
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import DeleteTypeDef
 
 CACHE_BYTES: Final = 32 * 1024 * 1024
 """Bodies that a process keeps: eight of the largest inputs."""
@@ -50,6 +53,14 @@ class Blobs(Protocol):
         ...
 
 
+class ErasableBlobs(Blobs, Protocol):
+    """`Blobs` of which a session's can be deleted."""
+
+    def remove(self, prefix: str, is_over: Callable[[], bool]) -> bool:
+        """Delete all objects whose keys begin so; returns `False` where time was over."""
+        ...
+
+
 class NoBlobs:
     """`Blobs` of a function that was given no bucket."""
 
@@ -61,21 +72,37 @@ class NoBlobs:
         """Raise `StoreRefused`."""
         raise StoreRefused(f"there is no bucket to read {place.key} from")
 
+    def remove(self, prefix: str, is_over: Callable[[], bool]) -> bool:
+        """Raise `StoreRefused`."""
+        del is_over
+        raise StoreRefused(f"there is no bucket to delete {prefix} from")
+
 
 class S3Blobs:
     """`Blobs` in a bucket, behind a cache of this process; a cached body costs no request."""
 
-    def __init__(self, client: S3Client, bucket: str, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        client: S3Client,
+        bucket: str,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        pace: Pace | None = None,
+    ) -> None:
         self._client = client
         self._bucket = bucket
+        self._pace = pace or Pace()
         self._cache = _Cache(cache_bytes)
 
     def put(self, key: str, body: bytes) -> BlobPlace:
         """Keep `body`: one PUT, none if this process has written or read it before."""
         if self._cache.get(key) is None:
             with s3_errors():
-                self._client.put_object(
-                    Bucket=self._bucket, Key=key, Body=body, ContentType="application/json"
+                while_busy(
+                    self._pace,
+                    lambda: self._client.put_object(
+                        Bucket=self._bucket, Key=key, Body=body, ContentType="application/json"
+                    ),
                 )
             self._cache.add(key, body)
         return place_of(key, body)
@@ -86,12 +113,51 @@ class S3Blobs:
         if cached is not None:
             return cached
         with s3_errors():
-            answer = self._client.get_object(Bucket=self._bucket, Key=place.key)
+            answer = while_busy(
+                self._pace,
+                lambda: self._client.get_object(Bucket=self._bucket, Key=place.key),
+            )
             body = answer["Body"].read()
         if hashlib.sha256(body).hexdigest() != place.sha256:
             raise StoreRefused(f"object {place.key} is not what was written")
         self._cache.add(place.key, body)
         return body
+
+    def remove(self, prefix: str, is_over: Callable[[], bool]) -> bool:
+        """Delete objects, a thousand at once: one LIST and one DELETE each, one LIST at the end.
+
+        Raises `StoreUnavailable` where some are left over.
+        """
+        while True:
+            with s3_errors():
+                answer = while_busy(
+                    self._pace,
+                    lambda: self._client.list_objects_v2(Bucket=self._bucket, Prefix=prefix),
+                )
+            found = [one["Key"] for one in answer.get("Contents", ())]
+            if not found:
+                return True
+            _check_deleted(self._delete(found).get("Errors", ()))
+            if is_over():
+                return False
+
+    def _delete(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Delete objects; the answer tells which are left over."""
+        wanted: DeleteTypeDef = {"Objects": [{"Key": name} for name in names], "Quiet": True}
+        with s3_errors():
+            return while_busy(
+                self._pace,
+                lambda: self._client.delete_objects(Bucket=self._bucket, Delete=wanted),
+            )
+
+
+def _check_deleted(errors: Sequence[Mapping[str, Any]]) -> None:
+    """Raise for what a DeleteObjects left over: `StoreUnavailable` if that passes."""
+    codes = {str(error.get("Code", "")) for error in errors}
+    if codes - _PASSING:
+        raise StoreRefused(f"S3: {sorted(codes)}")
+    if codes:
+        raise StoreUnavailable(f"S3: {sorted(codes)}", retry_after_s=1.0)
 
 
 def place_of(key: str, body: bytes) -> BlobPlace:

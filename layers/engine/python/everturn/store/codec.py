@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from json import loads
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from everturn.errors import NewerFormat, StoreUnreadable
 from everturn.ports.sessions import Head, Logged, Owner, Quarantine, SessionKey
@@ -37,6 +37,8 @@ LOG_ITEM_BYTES: Final = 350 * 1024
 SECTIONS: Final = ("calls", "decisions", "marks")
 """Parts of the state that can leave the head, in the order in which they do."""
 
+Plain = TypeVar("Plain")
+
 
 @dataclass(frozen=True, slots=True)
 class HeadItems:
@@ -55,9 +57,25 @@ def opened(item: Mapping[str, Any]) -> dict[str, Any]:
     """
     with readable(item):
         values = from_item(item)
-    if values.get("format", FORMAT) > FORMAT:
+        is_newer = values.get("format", FORMAT) > FORMAT
+    if is_newer:
         raise NewerFormat(f"{values.get('sk')} has format {values['format']}, known is {FORMAT}")
     return values
+
+
+def opened_head(item: Item) -> dict[str, Any]:
+    """Return the plain values of a head item.
+
+    Raises what `opened` does, or `SessionQuarantined` where it is unreadable and that is known.
+    """
+    try:
+        return opened(item)
+    except StoreUnreadable as error:
+        said = item.get("quarantined")
+        if said is None:
+            raise
+        values = opened({"sk": item["sk"], "quarantined": said})
+        raise unreadable(keys.session_of(item["pk"]["S"]), values, "its attributes") from error
 
 
 @contextmanager
@@ -77,7 +95,7 @@ def to_head_items(key: SessionKey, head: Head) -> HeadItems:
     moved: dict[str, list[Any]] = {}
     items = _head_items(key, head, state, moved)
     for name in SECTIONS:
-        if _head_bytes(key, items) <= HEAD_BYTES:
+        if _head_bytes(key, items, head.session.owner_id) <= HEAD_BYTES:
             break
         if part := _take(state, name):
             moved[name] = part
@@ -120,7 +138,7 @@ def _section_items(key: SessionKey, name: str, version: int, part: list[Any]) ->
     ]
 
 
-def _head_bytes(key: SessionKey, items: HeadItems) -> int:
+def _head_bytes(key: SessionKey, items: HeadItems, owner_id: str) -> int:
     """Return the size of the whole head item, the indexes' attributes included."""
     whole = {
         **items.attributes,
@@ -130,6 +148,7 @@ def _head_bytes(key: SessionKey, items: HeadItems) -> int:
         "due_epoch_s": 2**33,
         "listing_pk": keys.listing_pk(key.tenant),
         "listing_sk": keys.listing_sk(0, key.session),
+        "owned_pk": keys.owned_pk(key.tenant, owner_id),
     }
     return size_bytes(to_item(whole))
 
@@ -151,14 +170,23 @@ def from_head_items(values: Mapping[str, Any], sections: Iterable[Item] = ()) ->
     Raises `NewerFormat`, `StoreUnreadable`, or `SessionQuarantined` where it is unreadable and that
     is known already.
     """
-    quarantined = to_quarantine(values)
     try:
         with readable(values):
-            return _head(values, sections, quarantined)
+            return _head(values, sections, to_quarantine(values))
     except StoreUnreadable as error:
-        if quarantined is None:
-            raise
-        raise refusal(keys.session_of(values["pk"]), quarantined) from error
+        what = str(error)
+        raise unreadable(keys.session_of(values["pk"]), values, what) from error
+
+
+def unreadable(
+    key: SessionKey, values: Mapping[str, Any], what: str
+) -> StoreUnreadable | SessionQuarantined:
+    """Return what to raise for a head that cannot be read: it may be put aside already."""
+    with readable(values):
+        quarantined = to_quarantine(values)
+    if quarantined is not None:
+        return refusal(key, quarantined)
+    return StoreUnreadable(what)
 
 
 def to_quarantine(values: Mapping[str, Any]) -> Quarantine | None:
@@ -191,14 +219,20 @@ def _head(
         state |= moved
     owner = values.get("owner")
     return Head(
-        version=values["version"],
-        commit_id=values["commit_id"],
-        created=values["created"],
+        version=_of_kind(int, values["version"]),
+        commit_id=_of_kind(str, values["commit_id"]),
+        created=_of_kind(str, values["created"]),
         session=SESSION.validate_python({**state, "seq": values["seq"]}),
         owner=Owner(owner["epoch"], owner["request_id"]) if owner else None,
-        due_epoch_s=values.get("due_epoch_s"),
+        due_epoch_s=None if quarantined else values.get("due_epoch_s"),  # else: its place in a list
         quarantined=quarantined,
     )
+
+
+def _of_kind(kind: type[Plain], value: Any) -> Plain:
+    if not isinstance(value, kind):
+        raise TypeError(f"a {type(value).__name__} in the place of a {kind.__name__}")
+    return value
 
 
 def _joined(

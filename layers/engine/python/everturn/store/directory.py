@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
-from everturn.ports.directory import AgentRecord, ApiKey
+from everturn.ports.callers import Caller, from_fields, to_fields
+from everturn.ports.directory import AgentLine, AgentPage, AgentRecord, ApiKey, Connection
 from everturn.protocol.json_text import compact
 from everturn.session.events.stored import FORMAT
 from everturn.session.refs import BlobPlace
 from everturn.store import keys
-from everturn.store.attributes import Item, to_item
+from everturn.store.attributes import Item, from_item, to_item
 from everturn.store.blobs import Blobs
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
@@ -45,11 +46,15 @@ class DynamoDirectory:
     def api_key(self, sha256: str) -> ApiKey | None:
         """One GetItem."""
         values = self._get(keys.api_key_pk(sha256), keys.META)
-        return ApiKey(values["tenant"], values["name"]) if values else None
+        if values is None:
+            return None
+        found = values["pk"].removeprefix(keys.api_key_pk(""))
+        return ApiKey(values["tenant"], values["name"], found, values.get("expires_ms"))
 
     def put_api_key(self, sha256: str, key: ApiKey) -> None:
         """One PutItem."""
-        self._put(keys.api_key_pk(sha256), keys.META, {"tenant": key.tenant, "name": key.name})
+        values = {"tenant": key.tenant, "name": key.name, "expires_ms": key.expires_ms}
+        self._put(keys.api_key_pk(sha256), keys.META, values)
 
     def tenant(self, tenant: str) -> Mapping[str, Any] | None:
         """One GetItem."""
@@ -84,6 +89,7 @@ class DynamoDirectory:
             "sha256": record.sha256,
             "worker_secret": None if secret is None else compact(dict(secret)),
             "updated_ms": record.updated_ms,
+            "model": record.definition.get("model"),
         }
         text = compact(dict(record.definition))
         body = text.encode()
@@ -100,18 +106,57 @@ class DynamoDirectory:
         """One DeleteItem; sessions keep the version that they pinned."""
         return self._delete(keys.agents_pk(tenant), keys.agent_sk(agent_id))
 
-    def connection(self, connection_id: str) -> Mapping[str, Any] | None:
+    def agents(self, tenant: str, after: str, limit: int) -> AgentPage:
+        """One Query; a page ends at a MB, definitions counted."""
+        values = {":pk": keys.agents_pk(tenant), ":after": keys.agent_sk(after)}
+        with dynamo_errors():
+            answer = when_free(
+                self._pace,
+                lambda: self._client.query(
+                    TableName=self._table,
+                    KeyConditionExpression="pk = :pk AND sk > :after",
+                    ExpressionAttributeValues=to_item(values),
+                    ProjectionExpression="sk, model, updated_ms",
+                    ConsistentRead=True,
+                    Limit=limit,
+                ),
+            )
+        found = [from_item(item) for item in answer["Items"]]
+        lines = tuple(
+            AgentLine(keys.agent_of(one["sk"]), one.get("model", ""), one["updated_ms"])
+            for one in found
+        )
+        return AgentPage(lines, lines[-1].agent_id if "LastEvaluatedKey" in answer else "")
+
+    def connection(self, connection_id: str) -> Connection | None:
         """One GetItem."""
         values = self._get(keys.connection_pk(connection_id), keys.META)
         if values is None:
             return None
-        sessions = [loads(one) for one in sorted(values.get("sessions", ()))]
-        return {"tenant": values["tenant"], "sessions": sessions}
+        kept = sorted(loads(one) for one in values.get("sessions", ()))
+        sessions = tuple((session, subscription) for session, subscription in kept)
+        return Connection(from_fields(values), values["expires_epoch_s"], sessions)
 
-    def put_connection(self, connection_id: str, tenant: str, expires_epoch_s: int) -> None:
+    def put_connection(self, connection_id: str, caller: Caller, expires_epoch_s: int) -> None:
         """One PutItem."""
-        values = {"tenant": tenant, "expires_epoch_s": expires_epoch_s}
+        values = {**to_fields(caller), "expires_epoch_s": expires_epoch_s}
         self._put(keys.connection_pk(connection_id), keys.META, values)
+
+    def renew_connection(
+        self, connection_id: str, before: Caller, after: Caller, expires_epoch_s: int
+    ) -> bool:
+        """One UpdateItem."""
+        ((old_name, old),) = to_fields(before).items()
+        ((new_name, new),) = to_fields(after).items()
+        removal = "" if old_name == new_name else " REMOVE #before"
+        values = {":old": old, ":new": new, ":expires": expires_epoch_s}
+        return self._update_connection(
+            connection_id,
+            UpdateExpression=f"SET #after = :new, expires_epoch_s = :expires{removal}",
+            ConditionExpression="#before = :old OR #after = :new",
+            ExpressionAttributeNames={"#before": old_name, "#after": new_name},
+            ExpressionAttributeValues=to_item(values),
+        )
 
     def note_subscription(self, connection_id: str, session: str, subscription: str) -> None:
         """One UpdateItem; a connection that has gone is not brought back."""
@@ -124,22 +169,28 @@ class DynamoDirectory:
     def _change_sessions(
         self, action: Literal["ADD", "DELETE"], connection_id: str, one: str
     ) -> None:
+        self._update_connection(
+            connection_id,
+            UpdateExpression=f"{action} #sessions :one",
+            ConditionExpression="attribute_exists(pk)",
+            ExpressionAttributeNames={"#sessions": "sessions"},
+            ExpressionAttributeValues=to_item({":one": frozenset({one})}),
+        )
+
+    def _update_connection(self, connection_id: str, **change: Any) -> bool:
+        """Update a connection if its condition holds; returns whether it did."""
+        key = to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META})
         with dynamo_errors():
             try:
                 when_free(
                     self._pace,
-                    lambda: self._client.update_item(
-                        TableName=self._table,
-                        Key=to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META}),
-                        UpdateExpression=f"{action} #sessions :one",
-                        ConditionExpression="attribute_exists(pk)",
-                        ExpressionAttributeNames={"#sessions": "sessions"},
-                        ExpressionAttributeValues=to_item({":one": frozenset({one})}),
-                    ),
+                    lambda: self._client.update_item(TableName=self._table, Key=key, **change),
                 )
             except ClientError as error:
                 if fault_of(error) is not Fault.CONDITION:
                     raise
+                return False
+        return True
 
     def delete_connection(self, connection_id: str) -> None:
         """One DeleteItem."""

@@ -5,13 +5,14 @@ It must not decide anything; what an item holds is `codec`'s, how a commit gets 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from everturn.errors import VersionConflict
+from everturn.ports.lists import Deletion, Incarnation, ListPage
 from everturn.ports.sessions import (
     Head,
     Logged,
@@ -26,8 +27,9 @@ from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.batches import batch_get
-from everturn.store.blobs import Blobs
+from everturn.store.blobs import ErasableBlobs
 from everturn.store.codec import opened
+from everturn.store.deletions import Deletions
 from everturn.store.dynamo_errors import (
     AwsError,
     Fault,
@@ -38,6 +40,7 @@ from everturn.store.dynamo_errors import (
     when_free,
 )
 from everturn.store.heads import Heads, head_key
+from everturn.store.lists import Lists
 from everturn.store.logs import Logs
 from everturn.store.pace import Pace
 from everturn.store.plan import plan_of, update_of
@@ -54,7 +57,7 @@ class DynamoSessionStore:
     """`SessionStore`; safe among threads as far as its clients are."""
 
     def __init__(
-        self, table: str, client: DynamoDBClient, blobs: Blobs, pace: Pace | None = None
+        self, table: str, client: DynamoDBClient, blobs: ErasableBlobs, pace: Pace | None = None
     ) -> None:
         self._table = table
         self._client = client
@@ -65,6 +68,8 @@ class DynamoSessionStore:
         self._writer = Writer(table, client, self._heads, self._pace)
         self._watching = Watching(table, client, self._pace)
         self._quarantines = Quarantines(table, client, self._pace)
+        self._lists = Lists(table, client, self._heads, self._pace)
+        self._deletions = Deletions(table, client, blobs, self._pace)
 
     def head(self, key: SessionKey) -> Head | None:
         """One GetItem; one Query more while the head has sections."""
@@ -158,24 +163,30 @@ class DynamoSessionStore:
         return self._quarantines.lift(key, due_epoch_s)
 
     def quarantined(self) -> Iterator[SessionKey]:
-        """One Scan for each MB of the table."""
+        """One Query of the `due` index for each MB of keys."""
         return self._quarantines.all()
 
     def watch(self, key: SessionKey) -> Watch:
         """One GetItem."""
         return self._watching.watch(key)
 
-    def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
-        """One UpdateItem."""
-        self._watching.add(key, watcher)
+    def add_watcher(self, key: SessionKey, watcher: Watcher, created: str = "") -> None:
+        """One UpdateItem; one PutItem more where an earlier incarnation left readers behind."""
+        self._watching.add(key, watcher, created)
 
     def remove_watcher(self, key: SessionKey, connection_id: str, subscription: str = "") -> None:
         """One UpdateItem; one GetItem before it where all of a connection go."""
         self._watching.remove(key, connection_id, subscription)
 
-    def reader_until(self, key: SessionKey, until_ms: int) -> None:
-        """One UpdateItem."""
-        self._watching.reader_until(key, until_ms)
+    def extend_watchers(
+        self, key: SessionKey, connection_id: str, until_epoch_s: int | None
+    ) -> None:
+        """One GetItem, and one UpdateItem for each subscription."""
+        self._watching.extend(key, connection_id, until_epoch_s)
+
+    def reader_until(self, key: SessionKey, until_ms: int, created: str = "") -> None:
+        """One UpdateItem; one PutItem more where an earlier incarnation left readers behind."""
+        self._watching.reader_until(key, until_ms, created)
 
     def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
         """One PutItem."""
@@ -190,6 +201,38 @@ class DynamoSessionStore:
     def due(self, now_epoch_s: int, limit: int) -> tuple[SessionKey, ...]:
         """One Query for each of 16 shards, fewer once `limit` is reached."""
         return self._watching.due(now_epoch_s, limit)
+
+    def listed(self, tenant: str, after: str, limit: int) -> ListPage:
+        """One Query; one BatchGetItem for each 100; one Query for each head with sections."""
+        return self._lists.listed(tenant, after, limit)
+
+    def owned(self, tenant: str, owner: str, after: str, limit: int) -> ListPage:
+        """The same requests as `listed`."""
+        return self._lists.owned(tenant, owner, after, limit)
+
+    def incarnation(self, key: SessionKey) -> Incarnation | None:
+        """One GetItem."""
+        return self._deletions.incarnation(key)
+
+    def mark_deleted(self, key: SessionKey, created: str, mark: str, due_epoch_s: int) -> bool:
+        """One PutItem."""
+        return self._deletions.mark_deleted(key, created, mark, due_epoch_s)
+
+    def erase(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """One Query for each MB, one TransactWriteItems for each 99 items; see `Blobs.remove`."""
+        return self._deletions.erase(key, created, is_over)
+
+    def release_id(self, key: SessionKey, created: str, due_epoch_s: int) -> None:
+        """One PutItem, one DeleteItem."""
+        self._deletions.release_id(key, created, due_epoch_s)
+
+    def erase_late(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """One GetItem, one or two Queries, one LIST, one DeleteItem and one for each late item."""
+        return self._deletions.erase_late(key, created, is_over)
+
+    def deletions(self, now_epoch_s: int, limit: int) -> tuple[Deletion, ...]:
+        """One Query for each of 4 shards; one BatchGetItem where there are tombstones."""
+        return self._deletions.deletions(now_epoch_s, limit)
 
 
 def to_turn(turn_id: str, item: Item | None) -> TurnRecord | None:

@@ -8,15 +8,16 @@ from everturn.errors import StoreUnavailable
 from everturn.ports.sessions import Head, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
-from everturn.store.codec import from_head_items, opened
+from everturn.store.codec import from_head_items, opened_head, unreadable
 from everturn.store.dynamo_errors import dynamo_errors, when_free
 from everturn.store.pace import Pace
+from everturn.store.tombstones import is_tombstone
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 TORN_READS: Final = 5
-"""How often head and sections may come from different commits before a read gives up."""
+"""How often head and sections may be read that do not fit each other."""
 
 
 class Heads:
@@ -32,17 +33,26 @@ class Heads:
         return self.complete(key, self._item(key))
 
     def complete(self, key: SessionKey, item: Item | None) -> Head | None:
-        """Return the head of an item at hand: one Query if it has sections, else no request."""
+        """Return the head of an item at hand: one Query if it has sections, else no request.
+
+        A tombstone is none: its session is deleted.
+        Sections that do not fit are those of another commit, or gone. All reads are consistent: it
+        is the latter where the head stays the same all the time. That is `StoreUnreadable`.
+        """
+        seen = set()
         for _ in range(TORN_READS):
-            if item is None:
+            if item is None or is_tombstone(item):
                 return None
-            values = opened(item)
+            values = opened_head(item)
             head = from_head_items(values, self._sections(key) if "sections" in values else ())
             if head:
                 return head
+            seen.add((values.get("version"), values.get("created")))
             self._pace.pause()
             item = self._item(key)
-        raise StoreUnavailable(f"the head of {key.session} changes faster than it is read")
+        if len(seen) > 1:
+            raise StoreUnavailable(f"the head of {key.session} changes faster than it is read")
+        raise unreadable(key, values, f"sections of the head of {key.session} are missing")
 
     def has_commit(self, key: SessionKey, last_seq: int, commit_id: str) -> bool:
         """Return whether the log item that ends with `last_seq` is of that commit: one GetItem."""

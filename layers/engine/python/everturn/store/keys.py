@@ -27,8 +27,20 @@ CALL_PREFIX: Final = "ID#call#"
 
 DUE_INDEX: Final = "due"
 LISTING_INDEX: Final = "listing"
+OWNED_INDEX: Final = "owned"
 DUE_SHARDS: Final = tuple(f"due#{n:02d}" for n in range(16))
 """Partitions of the `due` index; one alone takes 1,000 writes a second."""
+
+QUARANTINE_SHARD: Final = "quarantined"
+"""Partition of the `due` index that no sweep looks into: what is put aside, by its time."""
+
+DELETED_SHARDS: Final = tuple(f"deleted#{n:02d}" for n in range(4))
+"""Partitions of the `due` index with what is left to do for deleted sessions."""
+
+TENANTS: Final = "TENANTS"
+"""Partition of the list of all tenants."""
+
+GONE_PREFIX: Final = "GONE#"
 
 SEQ_DIGITS: Final = 12
 LAST_SEQ: Final = 10**SEQ_DIGITS - 1
@@ -111,9 +123,29 @@ def listing_sk(at_ms: int, session: str) -> str:
     return f"{iso_ms(at_ms)}#{session}"
 
 
+def owned_pk(tenant: str, owner: str) -> str:
+    """Return an owner's partition of the `owned` index; a tenant's name holds no `#`."""
+    return f"OWNED#{tenant}#{owner}"
+
+
+def gone_pk(key: SessionKey) -> str:
+    """Return the partition of a session's deleted incarnations."""
+    return f"{GONE_PREFIX}{key.tenant}#{key.session}"
+
+
+def deleted_shard(key: SessionKey) -> str:
+    """Return the partition of the `due` index that holds what is left to do for a deletion."""
+    return DELETED_SHARDS[_digest(key.tenant, key.session)[0] % len(DELETED_SHARDS)]
+
+
 def tenant_pk(tenant: str) -> str:
     """Return the partition of a tenant's record."""
     return f"TENANT#{tenant}"
+
+
+def key_sk(key_id: str) -> str:
+    """Return the sort key of a key in its tenant's list."""
+    return f"KEY#{key_id}"
 
 
 def api_key_pk(sha256: str) -> str:
@@ -131,6 +163,11 @@ def agent_sk(agent_id: str) -> str:
     return f"AGENT#{agent_id}"
 
 
+def agent_of(sk: str) -> str:
+    """Return the id that `agent_sk` was given."""
+    return sk.removeprefix(agent_sk(""))
+
+
 def connection_pk(connection_id: str) -> str:
     """Return the partition of an open connection."""
     return f"CONNECTION#{connection_id}"
@@ -139,6 +176,11 @@ def connection_pk(connection_id: str) -> str:
 def body_object(key: SessionKey, created: str, sha256: str) -> str:
     """Return the object that holds a body of a session."""
     return f"{key.tenant}/{key.session}/{created}/{sha256}"
+
+
+def body_objects(key: SessionKey, created: str) -> str:
+    """Return what the names of all bodies of one incarnation begin with, and no other's."""
+    return body_object(key, created, "")
 
 
 def agent_object(tenant: str, agent_id: str, sha256: str) -> str:

@@ -6,10 +6,11 @@ It must not be kinder than the table: the same commits land, the same ones are r
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
+from everturn.ports.lists import Deletion, Incarnation, ListPage
 from everturn.ports.sessions import (
     Head,
     Logged,
@@ -21,25 +22,17 @@ from everturn.ports.sessions import (
     TurnRecord,
 )
 from everturn.ports.streams import Delta, Watch, Watcher
+from everturn.session.events.sessions import TurnStarted
 from everturn.session.events.stored import from_json, to_json
 from everturn.session.refs import BlobPlace
 from everturn.session.state import Session
 from everturn.store.bodies import materialise
 from everturn.store.index import Index, index_of
+from everturn.store.memory_deletions import MemoryDeletions
+from everturn.store.memory_kept import Kept
+from everturn.store.memory_lists import MemoryLists
 from everturn.store.plan import head_after
-
-
-@dataclass(slots=True)
-class _Kept:
-    """All that is kept of one session."""
-
-    head: Head | None = None
-    log: list[Logged] = field(default_factory=list)
-    nodes: dict[str, NodePlace] = field(default_factory=dict)
-    calls: set[str] = field(default_factory=set)
-    turns: dict[str, TurnRecord] = field(default_factory=dict)
-    watch: Watch = field(default_factory=Watch)
-    deltas: dict[tuple[int, int], Delta] = field(default_factory=dict)
+from everturn.store.tombstones import deleting
 
 
 class InMemorySessionStore:
@@ -47,7 +40,9 @@ class InMemorySessionStore:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._sessions: dict[SessionKey, _Kept] = {}
+        self._sessions: dict[SessionKey, Kept] = {}
+        self._lists = MemoryLists(self._lock, self._sessions)
+        self._deletions = MemoryDeletions(self._lock, self._sessions)
 
     def head(self, key: SessionKey) -> Head | None:
         """Return the head."""
@@ -98,12 +93,16 @@ class InMemorySessionStore:
                 raise StoreRefused(f"{len(commit.events)} events do not lead to {commit.after.seq}")
             if any(one.commit_id == commit.commit_id for one in kept.log):
                 return head_after(commit)
+            if kept.tombstone is not None and commit.before is None:
+                raise deleting(commit.key)
             _check_version(commit.key, commit.before, kept.head)
             index = index_of(before, commit.events)
             _check_ids(kept, index)
             head = head_after(commit)
             kept.head = head
             kept.log.append(_logged(commit, head))
+            if commit.before is None or any(isinstance(one, TurnStarted) for one in commit.events):
+                kept.last_turn_ms = commit.at_ms
             kept.nodes |= {node.id: node for node in index.nodes}
             kept.calls |= {call.id for call in index.calls}
             kept.turns |= {turn.turn_id: turn for turn in index.turns}
@@ -142,20 +141,25 @@ class InMemorySessionStore:
             return after.created, after.version
 
     def quarantined(self) -> Iterator[SessionKey]:
-        """Yield the sessions that are put aside."""
+        """Yield the sessions that are put aside, the first one first."""
         with self._lock:
             kept = [*self._sessions.items()]
-        return (key for key, one in kept if one.head and one.head.quarantined)
+        aside = [(key, one.head.quarantined) for key, one in kept if one.head]
+        since = {key: why.at_ms for key, why in aside if why is not None}
+        return iter(sorted(since, key=lambda key: since[key]))
 
     def watch(self, key: SessionKey) -> Watch:
         """Return who reads."""
         with self._lock:
             return self._of(key).watch
 
-    def add_watcher(self, key: SessionKey, watcher: Watcher) -> None:
+    def add_watcher(self, key: SessionKey, watcher: Watcher, created: str = "") -> None:
         """Add a subscription, in the place of one of the same name."""
         with self._lock:
             kept = self._of(key)
+            if created < kept.watch.created and created:
+                return
+            kept.watch = _of_incarnation(kept.watch, created)
             others = [one for one in kept.watch.watchers if _name(one) != _name(watcher)]
             kept.watch = replace(kept.watch, watchers=tuple(sorted([*others, watcher], key=_name)))
             self._sessions[key] = kept
@@ -172,10 +176,24 @@ class InMemorySessionStore:
             )
             kept.watch = replace(kept.watch, watchers=left)
 
-    def reader_until(self, key: SessionKey, until_ms: int) -> None:
+    def extend_watchers(
+        self, key: SessionKey, connection_id: str, until_epoch_s: int | None
+    ) -> None:
+        """Move the end of a connection's subscriptions."""
+        with self._lock:
+            kept = self._of(key)
+            own = [one for one in kept.watch.watchers if one.connection_id == connection_id]
+            moved = {one: replace(one, until_epoch_s=until_epoch_s) for one in own}
+            watchers = tuple(moved.get(one, one) for one in kept.watch.watchers)
+            kept.watch = replace(kept.watch, watchers=watchers)
+
+    def reader_until(self, key: SessionKey, until_ms: int, created: str = "") -> None:
         """Note a long-poll reader."""
         with self._lock:
             kept = self._of(key)
+            if created < kept.watch.created and created:
+                return
+            kept.watch = _of_incarnation(kept.watch, created)
             until_ms = max(until_ms, kept.watch.reader_until_ms)
             kept.watch = replace(kept.watch, reader_until_ms=until_ms)
             self._sessions[key] = kept
@@ -185,7 +203,10 @@ class InMemorySessionStore:
         del expires_epoch_s
         with self._lock:
             kept = self._of(key)
-            kept.deltas[delta.dispatch_seq, delta.n] = delta
+            place = (delta.dispatch_seq, delta.n)
+            other = kept.deltas.get(place, delta)
+            if other.created <= delta.created or not delta.created:
+                kept.deltas[place] = delta
             self._sessions[key] = kept
 
     def deltas(
@@ -203,8 +224,40 @@ class InMemorySessionStore:
             late = [key for key, kept in self._sessions.items() if _is_due(kept.head, now_epoch_s)]
             return tuple(late[:limit])
 
-    def _of(self, key: SessionKey) -> _Kept:
-        return self._sessions.get(key) or _Kept()
+    def listed(self, tenant: str, after: str, limit: int) -> ListPage:
+        """Return sessions by their last turn."""
+        return self._lists.listed(tenant, after, limit)
+
+    def owned(self, tenant: str, owner: str, after: str, limit: int) -> ListPage:
+        """Return sessions by their creation."""
+        return self._lists.owned(tenant, owner, after, limit)
+
+    def incarnation(self, key: SessionKey) -> Incarnation | None:
+        """Return who a session is."""
+        return self._deletions.incarnation(key)
+
+    def mark_deleted(self, key: SessionKey, created: str, mark: str, due_epoch_s: int) -> bool:
+        """Put a tombstone in the place of the head."""
+        return self._deletions.mark_deleted(key, created, mark, due_epoch_s)
+
+    def erase(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Forget all but the tombstone."""
+        return self._deletions.erase(key, created, is_over)
+
+    def release_id(self, key: SessionKey, created: str, due_epoch_s: int) -> None:
+        """Forget the tombstone."""
+        self._deletions.release_id(key, created, due_epoch_s)
+
+    def erase_late(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Forget what was written late."""
+        return self._deletions.erase_late(key, created, is_over)
+
+    def deletions(self, now_epoch_s: int, limit: int) -> tuple[Deletion, ...]:
+        """Return what is left to do."""
+        return self._deletions.deletions(now_epoch_s, limit)
+
+    def _of(self, key: SessionKey) -> Kept:
+        return self._sessions.get(key) or Kept()
 
 
 def _check_version(key: SessionKey, before: Head | None, now: Head | None) -> None:
@@ -212,7 +265,7 @@ def _check_version(key: SessionKey, before: Head | None, now: Head | None) -> No
         raise VersionConflict(f"{key.session} moved on", head=now)
 
 
-def _check_ids(kept: _Kept, index: Index) -> None:
+def _check_ids(kept: Kept, index: Index) -> None:
     nodes = {node.id for node in index.nodes if node.id in kept.nodes}
     calls = {call.id for call in index.calls if call.id in kept.calls}
     if taken := frozenset(nodes | calls):
@@ -231,6 +284,13 @@ def _logged(commit: NewCommit, head: Head) -> Logged:
         events=tuple(from_json(to_json(event)) for event in commit.events),
         wake=commit.wake,
     )
+
+
+def _of_incarnation(watch: Watch, created: str) -> Watch:
+    """Return `watch` as readers of an incarnation add to it: those of an earlier one are gone."""
+    if not created:
+        return watch
+    return replace(watch.of(created), created=created)
 
 
 def _name(watcher: Watcher) -> tuple[str, str]:

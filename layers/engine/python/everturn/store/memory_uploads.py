@@ -16,6 +16,7 @@ class InMemoryUploads:
     def __init__(self) -> None:
         self._signed: dict[str, Upload] = {}
         self._stored: dict[tuple[str, str], Upload] = {}
+        self._kept: set[tuple[str, str]] = set()
 
     def signed_put(self, upload: Upload, valid_s: int) -> SignedPut:
         """Return a URL that `receive` takes."""
@@ -30,6 +31,17 @@ class InMemoryUploads:
     def find(self, tenant: str, upload_id: str) -> Upload | None:
         """Return what was received."""
         return self._stored.get((tenant, upload_id))
+
+    def keep(self, tenant: str, upload_id: str) -> bool:
+        """Note that a file is meant by somebody."""
+        is_there = (tenant, upload_id) in self._stored
+        if is_there:
+            self._kept.add((tenant, upload_id))
+        return is_there
+
+    def expire(self) -> None:
+        """Forget what nobody means, as the bucket does after some days."""
+        self._stored = {name: one for name, one in self._stored.items() if name in self._kept}
 
     def receive(self, url: str) -> None:
         """Take what `url` was signed for."""

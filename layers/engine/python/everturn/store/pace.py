@@ -11,6 +11,9 @@ from typing import Final
 BUDGET_S: Final = 3.0
 """Source: storage-and-commits, "Commits" 3."""
 
+PROMPT_S: Final = 0.1
+"""The budget of a request that somebody else makes anyway, in a function that must not wait."""
+
 SHORTEST_S: Final = 0.010
 LONGEST_S: Final = 0.050
 """Bounds of a wait between two tries. Source: storage-and-commits, "Commits" 3."""
@@ -26,10 +29,11 @@ class Pace:
     monotonic: Callable[[], float] = monotonic
     sleep: Callable[[float], None] = sleep
     between: Callable[[float, float], float] = uniform
+    budget_s: float = BUDGET_S
 
     def deadline(self) -> float:
         """Return when a request that starts now is given up."""
-        return self.monotonic() + BUDGET_S
+        return self.monotonic() + self.budget_s
 
     def is_over(self, deadline: float) -> bool:
         """Return whether `deadline` has passed."""

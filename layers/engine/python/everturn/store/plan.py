@@ -108,6 +108,7 @@ def _head_update(table: str, commit: NewCommit, after: Head, head: HeadItems) ->
     if before is None or any(isinstance(event, TurnStarted) for event in commit.events):
         values["listing_pk"] = keys.listing_pk(commit.key.tenant)
         values["listing_sk"] = keys.listing_sk(commit.at_ms, commit.key.session)
+        values["owned_pk"] = keys.owned_pk(commit.key.tenant, commit.after.owner_id)
     return update_of(table, commit.key, values, before)
 
 

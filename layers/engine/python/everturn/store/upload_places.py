@@ -19,6 +19,9 @@ class Upload:
     sha256: str = ""
     """In hex; empty where the caller did not say."""
 
+    owner: str = ""
+    """Who alone sees it beside the tenant's keys; empty for one that a key asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignedPut:
@@ -38,6 +41,13 @@ class UploadPlaces(Protocol):
 
     def signed_get(self, upload: Upload, valid_s: int) -> str:
         """Return the URL that gives the file, within `valid_s`."""
+        ...
+
+    def keep(self, tenant: str, upload_id: str) -> bool:
+        """Keep a file for good: one that nobody means is deleted after some days.
+
+        Returns whether it is there. Doing it again changes nothing. Raises `TransientError`.
+        """
         ...
 
     def find(self, tenant: str, upload_id: str) -> Upload | None:

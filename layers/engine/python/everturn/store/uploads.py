@@ -1,50 +1,66 @@
 """`UploadPlaces` in the bucket: presigned requests, and the one look at what they stored.
 
-It must not read or write a file itself.
+It must not read or write a file itself. A file is tagged as pending when it is put; the bucket's
+lifecycle deletes those that still are after some days. Source: template.yaml, `Bucket`.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from botocore.exceptions import ClientError
 
 from everturn.store import keys
 from everturn.store.blobs import s3_errors
+from everturn.store.pace import Pace
+from everturn.store.patience import error_code, while_busy
 from everturn.store.upload_places import SignedPut, Upload
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import TagTypeDef
+
+Answer = TypeVar("Answer")
 
 ABSENT: Final = frozenset({"404", "NoSuchKey", "NotFound", "403", "AccessDenied"})
 """S3 answers 403 for a missing object to a role that may not list. Source: S3, HeadObject."""
+
+TAG: Final = "upload"
+PENDING: Final = "pending"
+KEPT: Final = "kept"
 
 
 class S3Uploads:
     """`UploadPlaces`; the client signs with version 4 and for the host that callers reach."""
 
-    def __init__(self, client: S3Client, bucket: str) -> None:
+    def __init__(self, client: S3Client, bucket: str, pace: Pace | None = None) -> None:
         self._client = client
         self._bucket = bucket
+        self._pace = pace or Pace()
 
     def signed_put(self, upload: Upload, valid_s: int) -> SignedPut:
         """No request. Type, length, name and hash are signed headers: no other file fits the URL.
 
-        `If-None-Match: *` is one, too: a file that is there stays as it is.
+        `If-None-Match: *` is one, too: a file that is there stays as it is. So is the tag.
         """
         metadata = {"filename": quote(upload.filename, safe="")}
         headers = {
             "content-type": upload.content_type,
             "content-length": str(upload.size_bytes),
             "if-none-match": "*",
+            "x-amz-tagging": f"{TAG}={PENDING}",
         }
         wanted: dict[str, Any] = {
             "ContentType": upload.content_type,
             "ContentLength": upload.size_bytes,
             "IfNoneMatch": "*",
+            "Tagging": f"{TAG}={PENDING}",
         }
+        if upload.owner:
+            metadata["owner"] = upload.owner
         if upload.sha256:
             metadata["sha256"] = upload.sha256
             checksum = base64.b64encode(bytes.fromhex(upload.sha256)).decode()
@@ -62,15 +78,13 @@ class S3Uploads:
 
     def find(self, tenant: str, upload_id: str) -> Upload | None:
         """One HEAD."""
-        with s3_errors():
-            try:
-                answer = self._client.head_object(
-                    Bucket=self._bucket, Key=keys.upload_object(tenant, upload_id)
-                )
-            except ClientError as error:
-                if error.response.get("Error", {}).get("Code") in ABSENT:
-                    return None
-                raise
+        answer = self._if_there(
+            lambda: self._client.head_object(
+                Bucket=self._bucket, Key=keys.upload_object(tenant, upload_id)
+            )
+        )
+        if answer is None:
+            return None
         metadata = answer["Metadata"]
         return Upload(
             tenant=tenant,
@@ -79,7 +93,30 @@ class S3Uploads:
             content_type=answer["ContentType"],
             size_bytes=answer["ContentLength"],
             sha256=metadata.get("sha256", ""),
+            owner=metadata.get("owner", ""),
         )
+
+    def keep(self, tenant: str, upload_id: str) -> bool:
+        """One PUT of the object's tags."""
+        tags: list[TagTypeDef] = [{"Key": TAG, "Value": KEPT}]
+        answer = self._if_there(
+            lambda: self._client.put_object_tagging(
+                Bucket=self._bucket,
+                Key=keys.upload_object(tenant, upload_id),
+                Tagging={"TagSet": tags},
+            )
+        )
+        return answer is not None
+
+    def _if_there(self, request: Callable[[], Answer]) -> Answer | None:
+        """Return the answer, `None` where there is no such file."""
+        with s3_errors():
+            try:
+                return while_busy(self._pace, request)
+            except ClientError as error:
+                if error_code(error) in ABSENT:
+                    return None
+                raise
 
     def _signed(self, operation: Any, upload: Upload, valid_s: int, more: dict[str, Any]) -> str:
         where = {

@@ -5,6 +5,8 @@ It must not decide who is shown what.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from json import loads
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,15 +20,17 @@ from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
-from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, when_free
+from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, item_in, when_free
 from everturn.store.pace import Pace
+from everturn.store.tombstones import text_in
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _PREFIX: Final = "watcher#"
-"""Each subscription is an attribute `watcher#<connection>#<subscription>`, its value the turn:
-several come and go without meeting, and without a map that has to be there first."""
+"""Each subscription is an attribute `watcher#<connection>#<subscription>`, its value the turn and,
+where it ends by itself, a space and the second: several come and go without meeting, and without a
+map that has to be there first."""
 
 _ROTATION_S: Final = 300
 """A sweep begins at the next shard after so long, so that a limit starves none of them."""
@@ -51,22 +55,25 @@ class Watching:
             )
         return to_watch(answer.get("Item"))
 
-    def add(self, key: SessionKey, watcher: Watcher) -> None:
+    def add(self, key: SessionKey, watcher: Watcher, created: str) -> None:
         """Record a subscription: one UpdateItem."""
         name = f"{_PREFIX}{watcher.connection_id}#{watcher.subscription}"
-        with dynamo_errors():
-            when_free(
-                self._pace,
-                lambda: self._client.update_item(
-                    TableName=self._table,
+        self._note(key, created, name, _wish_of(watcher))
+
+    def extend(self, key: SessionKey, connection_id: str, until_epoch_s: int | None) -> None:
+        """Move the end of a connection's subscriptions: one GetItem, an UpdateItem for each."""
+        for watcher in self.watch(key).watchers:
+            if watcher.connection_id == connection_id:
+                later = replace(watcher, until_epoch_s=until_epoch_s)
+                self._update_if(
+                    UpdateExpression="SET #watcher = :wish",
+                    ConditionExpression="attribute_exists(#watcher)",
+                    ExpressionAttributeNames={
+                        "#watcher": f"{_PREFIX}{connection_id}#{watcher.subscription}"
+                    },
+                    ExpressionAttributeValues=to_item({":wish": _wish_of(later)}),
                     Key=watch_key(key),
-                    UpdateExpression="SET #watcher = :turn, #format = :format",
-                    ExpressionAttributeNames={"#watcher": name, "#format": "format"},
-                    ExpressionAttributeValues=to_item(
-                        {":turn": watcher.turn_id, ":format": FORMAT}
-                    ),
-                ),
-            )
+                )
 
     def remove(self, key: SessionKey, connection_id: str, subscription: str) -> None:
         """Forget a subscription: one UpdateItem; all of a connection: one GetItem before it."""
@@ -84,27 +91,62 @@ class Watching:
             Key=watch_key(key),
         )
 
-    def reader_until(self, key: SessionKey, until_ms: int) -> None:
+    def reader_until(self, key: SessionKey, until_ms: int, created: str) -> None:
         """Move the time up to which a long-poll reader is there forward: one UpdateItem."""
-        self._update_if(
-            UpdateExpression="SET reader_until_ms = :until, #format = :format",
-            ConditionExpression="attribute_not_exists(reader_until_ms) OR reader_until_ms < :until",
-            ExpressionAttributeNames={"#format": "format"},
-            ExpressionAttributeValues=to_item({":until": until_ms, ":format": FORMAT}),
-            Key=watch_key(key),
-        )
+        later = "attribute_not_exists(#what) OR #what < :value"
+        self._note(key, created, "reader_until_ms", until_ms, later)
 
-    def _update_if(self, **request: Any) -> None:
-        """Update an item if its condition holds; if it does not, nothing was left to do."""
+    def _note(
+        self, key: SessionKey, created: str, name: str, value: str | int, condition: str = ""
+    ) -> None:
+        """Set an attribute; readers that an earlier incarnation left behind are replaced.
+
+        Nothing happens where a later one has begun, or the condition does not hold.
+        """
+        sets, conditions = "SET #what = :value, #format = :format", [condition] * bool(condition)
+        values: dict[str, Any] = {":value": value, ":format": FORMAT}
+        if created:
+            sets += ", created = :created"
+            conditions.append("attribute_not_exists(created) OR created = :created")
+            values[":created"] = created
+        request: dict[str, Any] = {
+            "UpdateExpression": sets,
+            "ExpressionAttributeNames": {"#what": name, "#format": "format"},
+            "ExpressionAttributeValues": to_item(values),
+            "Key": watch_key(key),
+        }
+        if conditions:
+            whole = " AND ".join(f"({one})" for one in conditions)
+            request |= {
+                "ConditionExpression": whole,
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
+        before = self._update_if(**request)
+        if before and created and text_in(before, "created") < created:
+            fresh = watch_key(key) | to_item({name: value, "format": FORMAT, "created": created})
+            self._if_holds(
+                lambda: self._client.put_item(
+                    TableName=self._table,
+                    Item=fresh,
+                    ConditionExpression="created < :created",
+                    ExpressionAttributeValues=to_item({":created": created}),
+                )
+            )
+
+    def _update_if(self, **request: Any) -> Item | None:
+        """Update an item if its condition holds; returns what stands there if it does not."""
+        return self._if_holds(lambda: self._client.update_item(TableName=self._table, **request))
+
+    def _if_holds(self, request: Callable[[], Any]) -> Item | None:
+        """Make a write; where its condition does not hold nothing was left to do."""
         with dynamo_errors():
             try:
-                when_free(
-                    self._pace,
-                    lambda: self._client.update_item(TableName=self._table, **request),
-                )
+                when_free(self._pace, request)
             except ClientError as error:
                 if fault_of(error) is not Fault.CONDITION:
                     raise
+                return item_in(error) or {}
+        return None
 
     def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
         """Keep a frame: one PutItem, one write unit up to a KB."""
@@ -117,10 +159,20 @@ class Watching:
             "turn_id": delta.turn_id,
             "body": pack(compact(dict(delta.body))),
             "merged_from": delta.merged_from or None,
+            "created": delta.created or None,
             "expires_epoch_s": expires_epoch_s,
         }
+        request: dict[str, Any] = {"TableName": self._table, "Item": to_item(values)}
+        if delta.created:
+            not_later = "attribute_not_exists(created) OR created <= :created"
+            request["ConditionExpression"] = not_later
+            request["ExpressionAttributeValues"] = to_item({":created": delta.created})
         with dynamo_errors():
-            self._client.put_item(TableName=self._table, Item=to_item(values))
+            try:
+                self._client.put_item(**request)
+            except ClientError as error:
+                if fault_of(error) is not Fault.CONDITION:
+                    raise
 
     def deltas(
         self, key: SessionKey, dispatch_seq: int, after_n: int, limit: int
@@ -183,10 +235,21 @@ def to_watch(item: Item | None) -> Watch:
     values = opened(item)
     names = sorted(name.split("#", 2) for name in values if name.startswith(_PREFIX))
     watchers = tuple(
-        Watcher(connection_id, subscription, values[f"{_PREFIX}{connection_id}#{subscription}"])
+        _watcher(connection_id, subscription, values[f"{_PREFIX}{connection_id}#{subscription}"])
         for _, connection_id, subscription in names
     )
-    return Watch(watchers, values.get("reader_until_ms", 0))
+    return Watch(watchers, values.get("reader_until_ms", 0), values.get("created", ""))
+
+
+def _wish_of(watcher: Watcher) -> str:
+    """Return what stands under a subscription's name; ids hold no space. Source: O-9."""
+    until = "" if watcher.until_epoch_s is None else f" {watcher.until_epoch_s}"
+    return f"{watcher.turn_id}{until}"
+
+
+def _watcher(connection_id: str, subscription: str, wish: str) -> Watcher:
+    turn_id, _, until = wish.partition(" ")
+    return Watcher(connection_id, subscription, turn_id, int(until) if until else None)
 
 
 def to_delta(item: Item) -> Delta:
@@ -201,4 +264,5 @@ def to_delta(item: Item) -> Delta:
         turn_id=values["turn_id"],
         body=loads(unpack(values["body"])),
         merged_from=values.get("merged_from", 0),
+        created=values.get("created", ""),
     )

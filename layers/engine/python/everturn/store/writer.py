@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -30,6 +30,7 @@ from everturn.store.heads import Heads
 from everturn.store.pace import Pace
 from everturn.store.plan import Action, Plan
 from everturn.store.surplus import Split, announced, landed, put_id, split, still_announced
+from everturn.store.tombstones import deleting, is_tombstone
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -66,14 +67,15 @@ class Writer:
         self._table = table
         self._client = client
         self._heads = heads
+        self._heads_now = Heads(table, client, replace(pace, budget_s=0.0))
         self._pace = pace
 
     def write(self, plan: Plan) -> Head:
         """Write `plan`; return the head that it leaves, even if others have followed since.
 
         One TransactWriteItems. Surplus ids: one PutItem and a transaction for each 99 before it.
-        Raises `VersionConflict`, `IdsTaken`, and `StoreUnavailable` once it is known that nothing
-        is written, or once the budget is over and the table does not even answer that.
+        Raises `VersionConflict`, `IdsTaken`, `SessionDeleting`, and `StoreUnavailable` once it is
+        known that nothing is written, or once the budget is over and not even that is answered.
         """
         deadline = self._pace.deadline()
         attempt = _Try(plan, split(plan))
@@ -143,14 +145,17 @@ class Writer:
     def _judged(self, attempt: _Try, refused: Refused) -> Head | None:
         """Return the head if the commit stands, `None` if what was in the way may be overwritten.
 
-        Raises what the caller has to know: `VersionConflict`, `IdsTaken`.
+        Raises what the caller has to know: `VersionConflict`, `IdsTaken`, `SessionDeleting`.
         """
         plan = attempt.plan
         if keys.HEAD in refused:
-            return self._own(plan, self._heads.complete(plan.commit.key, refused[keys.HEAD]))
+            item = refused[keys.HEAD]
+            if plan.commit.before is None and item and is_tombstone(item):
+                raise deleting(plan.commit.key)
+            return self._own(plan, self._heads.complete(plan.commit.key, item))
         if keys.PREPARED in refused:
             attempt.prepared = False
-        settled = self._looked(plan)
+        settled = self._looked(plan, self._heads)
         if settled:
             return settled
         if keys.log_sk(plan.last_seq) in refused:
@@ -169,15 +174,15 @@ class Writer:
                 return None
             case Fault.UNCLEAR:
                 try:
-                    return self._looked(plan)
+                    return self._looked(plan, self._heads_now)
                 except StoreUnavailable:
                     return None
             case Fault.CONDITION | Fault.REFUSED:
                 raise translated(error) from error
 
-    def _looked(self, plan: Plan) -> Head | None:
+    def _looked(self, plan: Plan, heads: Heads) -> Head | None:
         """Return the head if our commit is in the log, `None` if nothing has happened at all."""
-        head = self._heads.read(plan.commit.key)
+        head = heads.read(plan.commit.key)
         return None if _same(head, plan.commit.before) else self._own(plan, head)
 
     def _own(self, plan: Plan, head: Head | None) -> Head:
@@ -198,7 +203,7 @@ class Writer:
         raise VersionConflict(f"{commit.key.session} moved on before {plan.last_seq}", head=head)
 
     def _given_up(self, plan: Plan) -> Head:
-        settled = self._looked(plan)
+        settled = self._looked(plan, self._heads_now)
         if settled:
             return settled
         message = f"{plan.commit.key.session} was busy; nothing is written"

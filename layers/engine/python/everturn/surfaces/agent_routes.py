@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from everturn.commands.agents import Agents
+from everturn.commands.agents import DEFAULT_AGENTS, PAGE_AGENTS, Agents
 from everturn.protocol.ids import is_id
 from everturn.protocol.limits import MAX_AGENT_BYTES
 from everturn.rejections import InvalidId, UnknownAgent
+from everturn.surfaces.http_answers import read_int
 from everturn.surfaces.routes import Operation, Request, Result
 
 
@@ -21,6 +22,11 @@ def agent_operations(agents: Agents) -> dict[str, Operation]:
         written = agents.put(request.caller.tenant, agent_id, request.body(MAX_AGENT_BYTES))
         return (HTTPStatus.CREATED if written.created else HTTPStatus.OK), written.agent
 
+    def list_agents(request: Request) -> Result:
+        limit = read_int(request.query.get("limit"), "limit", minimum=1, maximum=PAGE_AGENTS)
+        cursor = request.query.get("cursor")
+        return HTTPStatus.OK, agents.list(request.caller.tenant, limit or DEFAULT_AGENTS, cursor)
+
     def get_agent(request: Request) -> Result:
         return HTTPStatus.OK, agents.get(request.caller.tenant, _named(request))
 
@@ -28,7 +34,12 @@ def agent_operations(agents: Agents) -> dict[str, Operation]:
         agents.delete(request.caller.tenant, _named(request))
         return HTTPStatus.OK, {"ok": True}
 
-    return {"put_agent": put_agent, "get_agent": get_agent, "delete_agent": delete_agent}
+    return {
+        "list_agents": list_agents,
+        "put_agent": put_agent,
+        "get_agent": get_agent,
+        "delete_agent": delete_agent,
+    }
 
 
 def _named(request: Request) -> str:

@@ -1,15 +1,17 @@
-"""Who is calling: an API key to its tenant; what a caller may do is decided elsewhere."""
+"""Whose credential it is: an API key's tenant, a client token's owner; no right is judged here."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hmac
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ApiKey, Directory
+from everturn.ports.tokens import Tokens
+from everturn.protocol.api_keys import hash_of
 from everturn.rejections import Unauthenticated
 
 CACHED_MS: Final = 60_000
@@ -17,19 +19,10 @@ CACHED_MS: Final = 60_000
 
 CACHED_KEYS: Final = 1_000
 MAX_KEY_CHARS: Final = 200
-CHALLENGE: Final = "Send the API key as `Authorization: Bearer <key>`."
+CHALLENGE: Final = "Send `Authorization: Bearer <API key or client token>`, or `X-API-Key: <key>`."
 
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A caller that proved who it is."""
-
-    tenant: str
-    key_name: str
-
-
-NOBODY: Final = Caller("", "")
-"""Who calls a route that asks for no credential; no item of the table is theirs."""
+_TOKEN_START: Final = "eyJ"  # noqa: S105  # how the JSON object at the head of each JWT begins
+_TOKEN_DOTS: Final = 2
 
 
 class _Absent(Exception):
@@ -37,29 +30,60 @@ class _Absent(Exception):
 
 
 class Callers:
-    """Finds the tenant of a credential. Source: decision-protocol A-4."""
+    """Finds the caller behind a credential. Source: decision-protocol A-2, A-4."""
 
-    def __init__(self, directory: Directory, clock: Clock) -> None:
+    def __init__(self, directory: Directory, clock: Clock, tokens: Callable[[], Tokens]) -> None:
+        """Take the reader of tokens by its maker: who brings a key does not wait for it."""
         self._directory = directory
         self._clock = clock
+        self._tokens = tokens
         self._cached = lru_cache(CACHED_KEYS)(self._look_up)
 
     def by_headers(self, headers: Mapping[str, str]) -> Caller:
-        """Return the caller that an `Authorization` header names. Raises `Unauthenticated`."""
-        scheme, _, key = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            raise Unauthenticated("The request has no API key.", hint=CHALLENGE)
-        return self.by_key(key.strip())
+        """Return the caller that a request's headers name. Raises `Unauthenticated`."""
+        credential = credential_in(headers)
+        if credential is None:
+            raise Unauthenticated("The request has no credential.", hint=CHALLENGE)
+        return self.by_credential(credential)
 
-    def by_key(self, key: str) -> Caller:
-        """Return the caller that an API key names. Raises `Unauthenticated`."""
+    def by_credential(self, credential: str) -> Caller:
+        """Return the caller that an API key or a client token names. Raises `Unauthenticated`."""
+        if credential.startswith(_TOKEN_START) and credential.count(".") == _TOKEN_DOTS:
+            return self._by_token(credential)
+        return self._by_key(credential)
+
+    def _by_key(self, key: str) -> Caller:
         if not 0 < len(key) <= MAX_KEY_CHARS:
             raise Unauthenticated("The API key is not known.", hint=CHALLENGE)
+        sha256, now_ms = hash_of(key), self._clock.now_ms()
         try:
-            found = self._cached(hash_of(key), self._clock.now_ms() // CACHED_MS)
+            found = self._cached(sha256, now_ms // CACHED_MS)
         except _Absent:
-            raise Unauthenticated("The API key is not known.", hint=CHALLENGE) from None
-        return Caller(found.tenant, found.name)
+            found = ApiKey("", "")
+        if not hmac.compare_digest(found.sha256, sha256):
+            raise Unauthenticated("The API key is not known.", hint=CHALLENGE)
+        if found.expires_ms is None:
+            return Caller(found.tenant, key_name=found.name)
+        if found.expires_ms <= now_ms:
+            raise Unauthenticated("The API key has expired.", hint="Ask for another one.")
+        ends = found.expires_ms // 1000
+        return Caller(found.tenant, key_name=found.name, expires_epoch_s=ends)
+
+    def _by_token(self, token: str) -> Caller:
+        grant = self._tokens().read(token)
+        now_ms = self._clock.now_ms()
+        caller = Caller(
+            grant.tenant,
+            Who.FRONTEND,
+            owner=grant.owner,
+            scopes=grant.scopes,
+            expires_epoch_s=grant.expires_epoch_s,
+        )
+        if caller.has_lapsed(now_ms):
+            raise Unauthenticated("The client token has expired.", hint="Ask for a fresh one.")
+        if grant.begins_epoch_s * 1000 > now_ms:
+            raise Unauthenticated("The client token does not hold yet.")
+        return caller
 
     def _look_up(self, sha256: str, _minute: int) -> ApiKey:
         found = self._directory.api_key(sha256)
@@ -68,6 +92,14 @@ class Callers:
         return found
 
 
-def hash_of(key: str) -> str:
-    """Return what of an API key is stored. A digest of 256 random bits needs no salt."""
-    return hashlib.sha256(key.encode()).hexdigest()
+def credential_in(headers: Mapping[str, str]) -> str | None:
+    """Return the credential among headers, their names in lower case; None where there is none.
+
+    One that is there but cannot be one is the empty text, which names nobody.
+    """
+    authorization = headers.get("authorization")
+    if authorization is None:
+        key = headers.get("x-api-key")
+        return None if key is None else key.strip()
+    scheme, _, credential = authorization.partition(" ")
+    return credential.strip() if scheme.lower() == "bearer" else ""

@@ -10,9 +10,10 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from everturn.errors import DefectError
 from everturn.rejections import MethodNotAllowed, UnknownRoute
-from everturn.surfaces.callers import NOBODY, Caller, Callers
+from everturn.surfaces.admission import admitted
+from everturn.surfaces.callers import Callers
 from everturn.surfaces.http_answers import answer, failed, packed
-from everturn.surfaces.routes import ROUTES, Operation, Request, Route, Who, methods_of
+from everturn.surfaces.routes import ROUTES, Operation, Request, Route, methods_of
 
 
 class HttpApi:
@@ -38,24 +39,19 @@ class HttpApi:
         return packed(answered, event)
 
     def _guarded(self, route: Route, operation: Operation) -> Callable[..., Response[str]]:
-        """Return `operation` behind the check of the credential, its errors mapped."""
+        """Return `operation` behind the check of the caller, its errors mapped."""
 
         def handle(**path: str) -> Response[str]:
             event = self._app.current_event
             headers = {name.lower(): value for name, value in event.headers.items()}
             try:
-                caller = self._caller(route, headers)
+                caller = admitted(self._callers, route, headers)
                 query = event.query_string_parameters or {}
                 return answer(*operation(Request(caller, path, query, event.raw_event)))
             except Exception as error:  # noqa: BLE001  # the one place where the table is applied
                 return failed(error)
 
         return handle
-
-    def _caller(self, route: Route, headers: Mapping[str, str]) -> Caller:
-        if route.who is Who.ANYONE:
-            return NOBODY
-        return self._callers.by_headers(headers)
 
     def _no_route(self, _error: NotFoundError) -> Response[str]:
         event = self._app.current_event

@@ -14,7 +14,13 @@ from aws_lambda_powertools.event_handler import Response
 from everturn.errors import EverturnError, log_level, to_http
 from everturn.observability import logger
 from everturn.protocol.json_text import read_json
-from everturn.rejections import InvalidJson, SchemaViolation, TooLarge
+from everturn.rejections import (
+    InsufficientScope,
+    InvalidJson,
+    SchemaViolation,
+    TooLarge,
+    Unauthenticated,
+)
 
 JSON: Final = "application/json"
 PACKED_FROM_BYTES: Final = 512 * 1024
@@ -80,7 +86,21 @@ def answer(status: int, body: dict[str, Any]) -> Response[str]:
 def failed(error: BaseException) -> Response[str]:
     """Return the answer to an error, and log it at its family's level."""
     log_failure(error)
-    return answer(*to_http(error))
+    response = answer(*to_http(error))
+    response.headers |= _challenge(error)
+    return response
+
+
+def _challenge(error: BaseException) -> dict[str, str]:
+    """Return the header that tells what credential would do. Source: RFC 6750, section 3."""
+    match error:
+        case Unauthenticated():
+            return {"www-authenticate": "Bearer"}
+        case InsufficientScope(fields={"required": scope}):
+            told = f'Bearer error="insufficient_scope", scope="{scope}"'
+            return {"www-authenticate": told}
+        case _:
+            return {}
 
 
 def log_failure(error: BaseException) -> None:
@@ -100,6 +120,6 @@ def to_gateway(response: Any) -> dict[str, Any]:
     """Return a powertools answer as API Gateway takes it."""
     return {
         "statusCode": response.status_code,
-        "headers": {"content-type": response.content_type, **response.headers},
+        "headers": {name.lower(): value for name, value in response.headers.items()},
         "body": response.body,
     }

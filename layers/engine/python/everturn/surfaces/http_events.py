@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Any, Final
 
 from everturn.commands.read_events import DEFAULT_PAGE_EVENTS, PAGE_EVENTS, ReadEvents, sse
+from everturn.commands.reading import no_such_session
 from everturn.protocol.ids import is_id
 from everturn.push.envelopes import Cursor, read_cursor
-from everturn.rejections import UnknownSession, UnknownTurn
+from everturn.rejections import UnknownTurn
+from everturn.surfaces.admission import admitted
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.http_answers import answer as json_answer
 from everturn.surfaces.http_answers import failed, packed, read_int, to_gateway
+from everturn.surfaces.routes import ROUTES
 
 EVENT_STREAM: Final = "text/event-stream"
 END_OF_STREAM: Final = 204
 """Tells an EventSource not to come back."""
+
+_ROUTE: Final = next(route for route in ROUTES if route.operation == "read_events")
 
 
 class EventsApi:
@@ -34,10 +39,10 @@ class EventsApi:
     def _answer(self, event: dict[str, Any]) -> dict[str, Any]:
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
         query = event.get("queryStringParameters") or {}
-        tenant = self._callers.by_headers(headers).tenant
+        caller = admitted(self._callers, _ROUTE, headers)
         session_id = (event.get("pathParameters") or {}).get("session_id") or ""
         if not is_id(session_id):
-            raise UnknownSession("There is no such session.")
+            raise no_such_session()
         turn_id = query.get("turn_id")
         if turn_id is not None and not is_id(turn_id):
             raise UnknownTurn("There is no such turn.")
@@ -45,7 +50,7 @@ class EventsApi:
             after = read_int(query.get("after_seq"), "after_seq", minimum=0) or 0
             limit = read_int(query.get("limit"), "limit", minimum=1, maximum=PAGE_EVENTS)
             page = self._events.page(
-                tenant,
+                caller,
                 session_id,
                 after,
                 limit or DEFAULT_PAGE_EVENTS,
@@ -60,7 +65,7 @@ class EventsApi:
             return to_gateway(json_answer(200, body))
         place = headers.get("last-event-id") or query.get("after_seq")
         cursor = read_cursor(place) if place else Cursor()
-        streamed = self._events.stream(tenant, session_id, cursor, turn_id)
+        streamed = self._events.stream(caller, session_id, cursor, turn_id)
         if streamed.ended:
             return {"statusCode": END_OF_STREAM, "headers": {"cache-control": "no-store"}}
         return {

@@ -8,24 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Final, Literal
 
-from everturn.surfaces.callers import Caller
+from everturn.ports.callers import Caller, Who
 from everturn.surfaces.http_answers import read_body
-
-
-class Who(IntEnum):
-    """The least privilege that a route takes. Source: decision-protocol A-1, O-1."""
-
-    ANYONE = 0
-    """No credential at all."""
-
-    FRONTEND = 1
-    """A client token or an API key."""
-
-    MACHINE = 2
-    """An API key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +26,8 @@ class Route:
     """With `{name}` for a part that is given."""
 
     who: Who = Who.MACHINE
+    """The least privilege that it takes. Source: decision-protocol A-1, O-1."""
+
     scope: str = ""
     """What a client token has to carry. Source: agent-runs.md, scopes."""
 
@@ -48,8 +36,11 @@ class Route:
 
 ROUTES: Final = (
     Route("health", "GET", "/v1/health", Who.ANYONE),
+    Route("create_client_token", "POST", "/v1/client-tokens"),
     Route("submit_input", "POST", "/v1/sessions/input", Who.FRONTEND, "sessions:write"),
+    Route("list_sessions", "GET", "/v1/sessions", Who.FRONTEND, "sessions:read"),
     Route("get_session", "GET", "/v1/sessions/{session_id}", Who.FRONTEND, "sessions:read"),
+    Route("delete_session", "DELETE", "/v1/sessions/{session_id}", Who.FRONTEND, "sessions:write"),
     Route(
         "read_events",
         "GET",
@@ -58,6 +49,7 @@ ROUTES: Final = (
         "sessions:read",
         "reader",
     ),
+    Route("list_agents", "GET", "/v1/agents"),
     Route("put_agent", "PUT", "/v1/agents/{agent_id}"),
     Route("get_agent", "GET", "/v1/agents/{agent_id}"),
     Route("delete_agent", "DELETE", "/v1/agents/{agent_id}"),

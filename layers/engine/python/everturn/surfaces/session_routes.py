@@ -6,13 +6,13 @@ from http import HTTPStatus
 from typing import Any
 
 from everturn.commands.read_session import ReadSession
+from everturn.commands.reading import no_such_session
 from everturn.commands.submit_input import SubmitInput, Submitted
 from everturn.errors import RejectedError
 from everturn.observability import Metric, metrics
 from everturn.protocol.client_input import read_input
 from everturn.protocol.ids import is_id
 from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
-from everturn.rejections import UnknownSession
 from everturn.surfaces.http_answers import read_int
 from everturn.surfaces.routes import Operation, Request, Result
 
@@ -23,7 +23,7 @@ def session_operations(submit: SubmitInput, read: ReadSession) -> dict[str, Oper
     def submit_input(request: Request) -> Result:
         given = read_input(request.body(MAX_INPUT_BODY_BYTES))
         try:
-            submitted = submit(request.caller.tenant, given)
+            submitted = submit(request.caller, given)
         except RejectedError:
             metrics.add_metric(Metric.INPUTS_REJECTED, "Count", 1)
             raise
@@ -34,7 +34,7 @@ def session_operations(submit: SubmitInput, read: ReadSession) -> dict[str, Oper
         session_id = named_session(request)
         tree = request.query.get("tree") in {"1", "true"}
         before = read_int(request.query.get("before"), "before", minimum=1)
-        return HTTPStatus.OK, read(request.caller.tenant, session_id, tree=tree, before=before)
+        return HTTPStatus.OK, read(request.caller, session_id, tree=tree, before=before)
 
     return {"submit_input": submit_input, "get_session": get_session}
 
@@ -43,7 +43,7 @@ def named_session(request: Request) -> str:
     """Return the session that the path names. Raises `UnknownSession` for what cannot be an id."""
     session_id = request.path["session_id"]
     if not is_id(session_id):
-        raise UnknownSession("There is no such session.")
+        raise no_such_session()
     return session_id
 
 

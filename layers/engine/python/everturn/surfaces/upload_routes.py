@@ -14,9 +14,9 @@ def upload_operations(uploads: Uploads) -> dict[str, Operation]:
 
     def create_upload(request: Request) -> Result:
         body = request.body(MAX_UPLOAD_REQUEST_BYTES)
-        return HTTPStatus.CREATED, uploads.create(request.caller.tenant, body)
+        return HTTPStatus.CREATED, uploads.create(request.caller, body)
 
     def get_upload(request: Request) -> Result:
-        return HTTPStatus.OK, uploads.get(request.caller.tenant, request.path["upload_id"])
+        return HTTPStatus.OK, uploads.get(request.caller, request.path["upload_id"])
 
     return {"create_upload": create_upload, "get_upload": get_upload}

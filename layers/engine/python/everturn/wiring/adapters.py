@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from everturn.store.blobs import S3Blobs
     from everturn.store.directory import DynamoDirectory
     from everturn.store.dynamo import DynamoSessionStore
+    from everturn.store.pace import Pace
+    from everturn.store.stream import Announced
     from everturn.store.wake import SqsWake
+    from everturn.tokens.jwt_tokens import JwtTokens
 
 TENANT_CACHED_MS: Final = 60_000
 
@@ -63,6 +66,20 @@ def directory() -> DynamoDirectory:
 @lru_cache(maxsize=1)
 def wake() -> SqsWake:
     """Return the sender of wake-ups; functions without the step machine send none for later."""
+    from everturn.store.pace import Pace
+
+    return _wake(Pace())
+
+
+@lru_cache(maxsize=1)
+def prompt_wake() -> SqsWake:
+    """Return a sender that does not wait for a busy queue: the table's stream sends it as well."""
+    from everturn.store.pace import PROMPT_S, Pace
+
+    return _wake(Pace(budget_s=PROMPT_S))
+
+
+def _wake(pace: Pace) -> SqsWake:
     from everturn.store.wake import SqsWake
 
     return SqsWake(
@@ -70,7 +87,18 @@ def wake() -> SqsWake:
         needed("queue_url"),
         late("stepfunctions"),
         settings().step_machine_arn,
+        pace,
     )
+
+
+@lru_cache(maxsize=1)
+def tokens() -> JwtTokens:
+    """Return the maker and reader of client tokens."""
+    from everturn.tokens.jwt_tokens import JwtTokens
+    from everturn.tokens.secret_keys import SecretsManagerKeys
+
+    secrets = late("secretsmanager")
+    return JwtTokens(SecretsManagerKeys(secrets, needed("token_secret"), CLOCK.now_ms))
 
 
 @lru_cache(maxsize=1)
@@ -130,8 +158,8 @@ def new_lanes(key: SessionKey) -> Lanes:
     from everturn.push.lanes import Lanes
 
     def ended(connection_id: str, why: LaneEnd) -> None:
-        if why is not LaneEnd.GONE:
-            push().disconnect(connection_id)
+        if why is not LaneEnd.GONE and not push().disconnect(connection_id):
+            return  # still open: its next event shows it the gap
         try:
             store().remove_watcher(key, connection_id)
         except EverturnError as error:  # the next frame to it finds it gone again
@@ -144,16 +172,13 @@ def extend_visibility(receipt_handle: str, seconds: int) -> None:
     """Keep a queue message invisible for so long. Raises `PermissionError` where that is
     refused, another `OSError` where there was no answer.
     """
-    from everturn.store.wake import visibility_errors
+    from everturn.store.wake import extend
 
-    with visibility_errors():
-        queue().change_message_visibility(
-            QueueUrl=needed("queue_url"), ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
-        )
+    extend(queue(), needed("queue_url"), receipt_handle, seconds)
 
 
-def logged_commit(image: Mapping[str, Any]) -> tuple[SessionKey, Logged]:
-    """Return the session and the commit of a log item as the table's stream brings it."""
-    from everturn.store.stream import from_image
+def commit_of(said: Announced) -> Logged:
+    """Return the commit of a log item that the table's stream brought."""
+    from everturn.store import stream
 
-    return from_image(image, blobs().get)
+    return stream.commit_of(said, blobs().get)

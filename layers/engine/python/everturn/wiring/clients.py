@@ -42,6 +42,19 @@ PUSH: Final = Config(
 )
 
 
+INVOKE: Final = Config(
+    connect_timeout=5,
+    read_timeout=299,  # below the longest delivery
+    retries={"total_max_attempts": 1},  # an invocation is repeated by the engine's rules only
+    tcp_keepalive=True,
+    max_pool_connections=50,
+)
+
+
+SECRETS: Final = AWS.merge(Config(retries={"mode": "standard", "total_max_attempts": 4}))
+"""Of what is asked for every five minutes: botocore waits for it, with jitter, some seconds."""
+
+
 CLOCK: Final = SystemClock()
 
 
@@ -59,7 +72,9 @@ class _Late:
 
 
 def late(
-    service: Literal["s3", "stepfunctions"], config: Config = AWS, endpoint_url: str | None = None
+    service: Literal["lambda", "s3", "secretsmanager", "ssm", "stepfunctions"],
+    config: Config = AWS,
+    endpoint_url: str | None = None,
 ) -> Any:
     """Return a client of `service` that costs nothing until it is used."""
     return _Late(service, config, endpoint_url)

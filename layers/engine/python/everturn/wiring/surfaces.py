@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
+from random import uniform
 from typing import TYPE_CHECKING
 
 from everturn.wiring.adapters import directory, push, store
@@ -14,6 +15,9 @@ from everturn.wiring.clients import CLOCK
 from everturn.wiring.use_cases import (
     agents,
     callers,
+    delete_session,
+    list_sessions,
+    mint_token,
     read_events,
     read_session,
     submit_input,
@@ -32,14 +36,18 @@ def http_api() -> HttpApi:
     from everturn.surfaces.agent_routes import agent_operations
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
+    from everturn.surfaces.lifecycle_routes import lifecycle_operations
     from everturn.surfaces.session_routes import session_operations
+    from everturn.surfaces.token_routes import token_operations
     from everturn.surfaces.upload_routes import upload_operations
 
     return HttpApi(
         callers(),
         health_operations()
         | session_operations(submit_input("http_api"), read_session())
+        | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())
+        | token_operations(mint_token())
         | upload_operations(uploads()),
     )
 
@@ -52,12 +60,19 @@ def events_api() -> EventsApi:
     return EventsApi(callers(), read_events())
 
 
+def _about(seconds: float) -> None:
+    """Sleep at most so long: connections that are throttled together come back apart."""
+    time.sleep(uniform(seconds / 2, seconds))  # noqa: S311  # nobody's secret
+
+
 @lru_cache(maxsize=1)
 def sockets() -> Sockets:
     """Return the handler of the WebSocket API."""
     from everturn.commands.subscribe import Subscribe
+    from everturn.surfaces.connections import Connections
     from everturn.surfaces.websocket import Sockets
 
     subscribe = Subscribe(store(), directory(), read_events())
     submit = submit_input("websocket")
-    return Sockets(directory(), submit, subscribe, push().post, CLOCK, time.sleep)
+    connections = Connections(directory(), callers(), CLOCK)
+    return Sockets(connections, submit, subscribe, push().post, _about, push().disconnect)

@@ -12,20 +12,26 @@ from typing import TYPE_CHECKING
 from everturn.settings import local_variable, needed, settings
 from everturn.wiring.adapters import (
     agent_lookup,
+    commit_of,
     directory,
     forget_agent,
     models,
     new_lanes,
+    prompt_wake,
     store,
     tenant_record,
+    tokens,
     wake,
 )
-from everturn.wiring.clients import CLOCK, SIGNING, late
+from everturn.wiring.clients import CLOCK, INVOKE, SECRETS, SIGNING, late
 
 if TYPE_CHECKING:
     from everturn.commands.agents import Agents
     from everturn.commands.attempts import Attempts
-    from everturn.commands.fan_out import FanOut
+    from everturn.commands.delete_session import DeleteSession, FinishDeletions
+    from everturn.commands.fan_out_records import FanOutRecords
+    from everturn.commands.list_sessions import ListSessions
+    from everturn.commands.mint_token import MintToken
     from everturn.commands.read_events import ReadEvents
     from everturn.commands.read_session import ReadSession
     from everturn.commands.reading import SessionReader
@@ -41,7 +47,7 @@ def callers() -> Callers:
     """Return the finder of callers."""
     from everturn.surfaces.callers import Callers
 
-    return Callers(directory(), CLOCK)
+    return Callers(directory(), CLOCK, tokens)
 
 
 @lru_cache(maxsize=1)
@@ -59,6 +65,13 @@ def attempts() -> Attempts:
     return Attempts(time.monotonic, time.sleep)
 
 
+def mint_token() -> MintToken:
+    """Return the use case of client tokens."""
+    from everturn.commands.mint_token import MintToken
+
+    return MintToken(tokens, CLOCK)
+
+
 def submit_input(by: str) -> SubmitInput:
     """Return the use case of inputs, signed by the function that runs it."""
     from everturn.commands.submit_input import SubmitInput, demo_allowed
@@ -66,12 +79,13 @@ def submit_input(by: str) -> SubmitInput:
     return SubmitInput(
         store(),
         session_reader(),
-        wake(),
+        prompt_wake(),
         CLOCK,
         by=by,
         runnable_s=settings().runnable_seconds,
         check_route=demo_allowed(models().catalogue(), tenant_record),
         attempts=attempts,
+        keep_uploads=uploads_kept().keep,
     )
 
 
@@ -80,6 +94,28 @@ def read_session() -> ReadSession:
     from everturn.commands.read_session import ReadSession
 
     return ReadSession(store(), session_reader())
+
+
+def list_sessions() -> ListSessions:
+    """Return the use case of session lists."""
+    from everturn.commands.list_sessions import ListSessions
+
+    return ListSessions(store())
+
+
+def delete_session() -> DeleteSession:
+    """Return the use case of deletions."""
+    from everturn.commands.delete_session import DeleteSession
+
+    return DeleteSession(store(), CLOCK, time.monotonic)
+
+
+@lru_cache(maxsize=1)
+def finish_deletions() -> FinishDeletions:
+    """Return recovery's part of deletions."""
+    from everturn.commands.delete_session import FinishDeletions
+
+    return FinishDeletions(store(), CLOCK, time.monotonic)
 
 
 def read_events() -> ReadEvents:
@@ -93,8 +129,9 @@ def agents() -> Agents:
     """Return the use cases of agents."""
     from everturn.commands.agents import Agents
 
-    networks, catalogue = settings().worker_networks, models().catalogue()
-    return Agents(directory(), CLOCK, networks, forget_agent, catalogue)
+    networks, functions = settings().worker_networks, settings().worker_functions
+    catalogue = models().catalogue()
+    return Agents(directory(), CLOCK, networks, forget_agent, catalogue, functions)
 
 
 def uploads() -> Uploads:
@@ -106,16 +143,27 @@ def uploads() -> Uploads:
     return Uploads(S3Uploads(client, needed("bucket")), CLOCK)
 
 
+def uploads_kept() -> Uploads:
+    """Return the use cases of uploads for who signs no URLs."""
+    from everturn.commands.uploads import Uploads
+    from everturn.store.uploads import S3Uploads
+
+    return Uploads(S3Uploads(late("s3"), needed("bucket")), CLOCK)
+
+
 @lru_cache(maxsize=1)
 def advance_session() -> AdvanceSession:
     """Return the driver's use case."""
+    from everturn.delivery.by_target import DeciderByTarget
     from everturn.delivery.deliver import WebhookDecider
+    from everturn.delivery.lambda_function import LambdaDecider
     from everturn.delivery.secret_places import SecretPlaces
     from everturn.drive.advance import AdvanceSession
     from everturn.drive.tools import Tools
     from everturn.session.commands import Deliveries
 
-    networks = settings().worker_networks
+    networks, functions = settings().worker_networks, settings().worker_functions
+    invoker = LambdaDecider(late("lambda", INVOKE), functions)
     return AdvanceSession(
         Tools(
             store=store(),
@@ -124,22 +172,26 @@ def advance_session() -> AdvanceSession:
             wake=wake(),
             clock=CLOCK,
             models=models(),
-            decider=WebhookDecider(networks),
-            secrets=SecretPlaces(local_variable),
+            decider=DeciderByTarget(WebhookDecider(networks), invoker),
+            secrets=SecretPlaces(
+                local_variable, late("secretsmanager", SECRETS), late("ssm", SECRETS)
+            ),
             new_lanes=new_lanes,
             attempts=attempts,
             runnable_s=settings().runnable_seconds,
+            functions=functions,
             deliveries=Deliveries(max_attempts=settings().delivery_attempts),
         )
     )
 
 
 @lru_cache(maxsize=1)
-def fan_out() -> FanOut:
+def fan_out() -> FanOutRecords:
     """Return the use case of the table's stream."""
     from everturn.commands.fan_out import FanOut
+    from everturn.commands.fan_out_records import FanOutRecords
 
-    return FanOut(store(), wake(), new_lanes)
+    return FanOutRecords(FanOut(store(), wake(), new_lanes, CLOCK.now_ms), commit_of, CLOCK)
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 
 from everturn.session.commands import (
     AnswerDelivery,
+    DeliverDirectly,
     Deliveries,
     FailDelivery,
     LeftOpen,
@@ -45,6 +46,9 @@ INVALID_IN_A_ROW: Final = 3
 
 TOO_LARGE: Final = "too_large"
 """Code of an answer over its limit, which the call's own error repeats. Source: field case F18."""
+
+SLOW_S: Final = 20
+"""A tool that may take longer is the step machine's to run. Source: architecture, section 2."""
 
 NO_WORKER: Final = "no worker can run this tool"
 """Source: decision-protocol D-15."""
@@ -112,9 +116,7 @@ def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
     """
     session = journal.session
     call = session.call(decision.call_id)
-    deadline_ms = journal.now_ms + round(policy.attempt_timeout_s * 1000)
-    if call is not None and call.deadline_ms is not None:
-        deadline_ms = min(deadline_ms, call.deadline_ms)
+    by_machine = _is_slow(journal, decision, call)
     first = decision.attempt == 0
     as_of = AsOf(
         seq=session.seq,
@@ -128,17 +130,67 @@ def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
             turn_id=journal.turn_id,
             id=decision.id,
             attempt=decision.attempt + 1,
-            deadline_ms=deadline_ms,
-            private=DecisionPrivate(started_ms=journal.now_ms, as_of=as_of if first else None),
+            deadline_ms=_deadline_ms(journal, call, policy, by_machine=by_machine),
+            private=DecisionPrivate(
+                started_ms=journal.now_ms,
+                as_of=as_of if first else None,
+                by_machine=by_machine,
+            ),
+        )
+    )
+
+
+def _is_slow(journal: Journal, decision: Decision, call: Call | None) -> bool:
+    """Return whether the step machine is to make the delivery. Source: architecture, section 2."""
+    timeout_s = call.retry.timeout_secs if call else None
+    return (
+        journal.facts.agent.worker_is_function
+        and decision.trigger == "tool.execute"
+        and timeout_s is not None
+        and timeout_s > SLOW_S
+    )
+
+
+def _deadline_ms(
+    journal: Journal, call: Call | None, policy: Deliveries, *, by_machine: bool
+) -> int:
+    """Return the end of a delivery that starts now; the machine has all the time of the call."""
+    limit_ms = journal.now_ms + round(policy.attempt_timeout_s * 1000)
+    if call is None or call.deadline_ms is None:
+        return limit_ms
+    return call.deadline_ms if by_machine else min(limit_ms, call.deadline_ms)
+
+
+def deliver_directly(journal: Journal, command: DeliverDirectly) -> None:
+    """Start a delivery once more, as the driver's own: the same attempt, which nobody has seen.
+
+    It is recorded before it is made, so that a driver that vanishes then leaves an orphan behind.
+    """
+    decision = journal.session.decision(command.decision_id)
+    if decision is None or not decision.by_machine or decision.attempt != command.attempt:
+        return
+    call = journal.session.call(decision.call_id)
+    journal.add(
+        DecisionDispatched(
+            turn_id=journal.turn_id,
+            id=decision.id,
+            attempt=decision.attempt,
+            deadline_ms=_deadline_ms(journal, call, command.deliveries, by_machine=False),
+            private=DecisionPrivate(started_ms=journal.now_ms),
         )
     )
 
 
 def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
-    """Apply a worker's answer to a live delivery; any other is a no-op. Source: D-11, P-5."""
+    """Apply a worker's answer to a live delivery; any other is a no-op. Source: D-11, P-5.
+
+    What the step machine brings counts for its own attempt alone.
+    """
     decision = journal.session.decision(command.decision_id)
     call = journal.session.call(decision.call_id) if decision else None
     if decision is None or call is None or decision.status == "queued":
+        return
+    if decision.by_machine and decision.attempt != command.attempt:
         return
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt))
     if command.has_state:

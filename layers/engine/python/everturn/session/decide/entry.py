@@ -11,6 +11,7 @@ from typing import assert_never
 from everturn.session.commands import (
     AnswerDelivery,
     Command,
+    DeliverDirectly,
     FailDelivery,
     FailTurn,
     Proceed,
@@ -18,7 +19,7 @@ from everturn.session.commands import (
     SubmitInput,
     TakeOver,
 )
-from everturn.session.decide.deliveries import answer_delivery, fail_delivery
+from everturn.session.decide.deliveries import answer_delivery, deliver_directly, fail_delivery
 from everturn.session.decide.model_answer import settle_model_call
 from everturn.session.decide.proceed import proceed, take_over
 from everturn.session.decide.submit import submit
@@ -59,6 +60,8 @@ def decide(session: Session, command: Command) -> Decided:
             answer_delivery(journal, command)
         case FailDelivery():
             fail_delivery(journal, command)
+        case DeliverDirectly():
+            deliver_directly(journal, command)
         case Proceed():
             proceed(journal, command)
         case TakeOver():

@@ -82,9 +82,13 @@ def _orphaned_model_call(journal: Journal, call: Call) -> None:
 
 
 def _orphaned_tool_call(journal: Journal, call: Call) -> None:
-    live = [d for d in journal.session.decisions if d.call_id == call.id and d.status == "live"]
+    live = [
+        one
+        for one in journal.session.decisions
+        if one.call_id == call.id and one.status == "live" and not one.by_machine
+    ]
     if not live:
-        return  # left open by the worker, or waiting for its next delivery: nobody was running it
+        return  # left open, waiting for its next delivery, or the machine's: no driver ran it
     decision = live[0]
     journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="driver_vanished"))
     if call.effect in REPEATABLE:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from everturn.rejections import AgentMismatch, TurnAlreadyActive, UnsupportedView
+from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive, UnsupportedView
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.model_call import open_model_call
@@ -22,12 +22,16 @@ from everturn.session.journal import Journal
 from everturn.session.refs import same_as
 from everturn.session.state import Session, Turn, is_quiescent
 
+NOT_THE_USERS: Final = frozenset({"system", "assistant"})
+"""Roles of messages that an end user's client cannot bring in. Source: decision-protocol V-11."""
+
 
 def submit(journal: Journal, command: SubmitInput) -> None:
     """Open a turn with the input's news, and its model call, in one go.
 
     Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is
-    not the active path with something after it. Source: decision-protocol O-6, G-1.
+    not the active path with something after it, `RoleNotAllowed` (V-11). Source: decision-protocol
+    O-6, G-1.
     """
     session = journal.session
     if session.seq == 0:
@@ -40,6 +44,8 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     elif session.turn is not None:
         _yield_turn(journal, session.turn)
     news = news_of(session, command, journal)
+    if command.is_frontend and any(message["role"] in NOT_THE_USERS for message in news):
+        raise RoleNotAllowed("With a client token new messages have the role user or tool.")
     journal.add(
         TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
     )

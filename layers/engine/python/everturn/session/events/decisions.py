@@ -35,6 +35,9 @@ class DecisionPrivate(Part):
     as_of: AsOf | None = None
     """On the first delivery only."""
 
+    by_machine: bool = False
+    """The step machine makes this delivery: no driver does, so none can leave it orphaned."""
+
 
 class DecisionDispatched(Stored):
     """A delivery starts."""

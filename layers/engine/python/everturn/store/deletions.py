@@ -1,0 +1,247 @@
+"""Deleting a session: a tombstone first, then all else, the tombstone last, after any crash.
+
+It must not decide who may delete what. Items go in transactions that hold only while the tombstone
+stands: whoever is slow can never meet a new session of the same id. Source: docs/storage.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from json import loads
+from typing import TYPE_CHECKING, Any, Final
+
+from everturn.errors import StoreUnreadable
+from everturn.ports.lists import Deletion, Incarnation
+from everturn.ports.sessions import SessionKey
+from everturn.protocol.limits import DYNAMODB_TRANSACTION_ITEMS
+from everturn.store import keys
+from everturn.store.attributes import Item, from_item, to_item
+from everturn.store.batches import batch_get, chunks
+from everturn.store.blobs import ErasableBlobs
+from everturn.store.codec import opened, readable
+from everturn.store.compression import unpack
+from everturn.store.dynamo_errors import (
+    AwsError,
+    Fault,
+    dynamo_errors,
+    fault_of,
+    item_in,
+    translated,
+    when_free,
+)
+from everturn.store.heads import head_key
+from everturn.store.late_writes import LateWrites
+from everturn.store.pace import Pace
+from everturn.store.tombstones import DELETED, gone, is_tombstone, text_in, tombstone
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+BATCH: Final = DYNAMODB_TRANSACTION_ITEMS - 1
+"""Items deleted at once; the hundredth action looks at the tombstone."""
+
+_ROTATION_S: Final = 300
+"""A sweep begins at the next shard after so long, so that a limit starves none of them."""
+
+
+class Deletions:
+    """The deleted sessions of a table and a bucket."""
+
+    def __init__(
+        self, table: str, client: DynamoDBClient, blobs: ErasableBlobs, pace: Pace
+    ) -> None:
+        self._table = table
+        self._client = client
+        self._blobs = blobs
+        self._pace = pace
+        self._late = LateWrites(table, client, pace)
+
+    def incarnation(self, key: SessionKey) -> Incarnation | None:
+        """Return who a session is: one GetItem. Raises `NewerFormat`."""
+        item = self._head(key)
+        if item is None or is_tombstone(item):
+            return None
+        with suppress(StoreUnreadable):
+            opened(item)  # what is newer than this code is not its to delete
+        return Incarnation(text_in(item, "created"), _owner_of(key, item))
+
+    def mark_deleted(self, key: SessionKey, created: str, mark: str, due_epoch_s: int) -> bool:
+        """Put a tombstone in the place of a head: one PutItem; after a lost answer one GetItem."""
+        condition = "attribute_exists(pk) AND attribute_not_exists(#deleted)"
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "Item": tombstone(key, created, mark, due_epoch_s),
+            "ConditionExpression": condition,
+            "ExpressionAttributeNames": {"#deleted": DELETED},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        if created:
+            request["ConditionExpression"] += " AND #created = :created"
+            request["ExpressionAttributeNames"]["#created"] = "created"
+            request["ExpressionAttributeValues"] = to_item({":created": created})
+        try:
+            when_free(self._pace, lambda: self._client.put_item(**request))
+        except AwsError as error:
+            match fault_of(error):
+                case Fault.CONDITION:
+                    return text_in(item_in(error) or {}, DELETED) == mark
+                case Fault.UNCLEAR if text_in(self._head(key) or {}, DELETED) == mark:
+                    return True
+                case _:
+                    raise translated(error) from error
+        return True
+
+    def erase(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Delete items, then objects: a Query for each MB, a transaction for each 99 items.
+
+        Returns `False` where time was over; a part is done in any case.
+        """
+        while sks := self._left(key):
+            for batch in chunks(sks, BATCH):
+                if not self._delete(key, created, batch):
+                    return True
+                if is_over():
+                    return False
+        return not created or self._blobs.remove(keys.body_objects(key, created), is_over)
+
+    def release_id(self, key: SessionKey, created: str, due_epoch_s: int) -> None:
+        """Note what was deleted, then delete the tombstone: one PutItem, one DeleteItem."""
+        note = gone(key, created, due_epoch_s)
+        with dynamo_errors():
+            when_free(self._pace, lambda: self._client.put_item(TableName=self._table, Item=note))
+        self._while_it_stands(
+            lambda: self._client.delete_item(
+                TableName=self._table, Key=head_key(key), **_is_deleted(created)
+            )
+        )
+
+    def erase_late(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
+        """Delete late writes and the note: one GetItem, Queries, a DeleteItem for each."""
+        if created:
+            item = self._head(key)
+            if not self._late.erase(key, created, is_over, is_free=item is None):
+                return False
+            if not self._blobs.remove(keys.body_objects(key, created), is_over):
+                return False
+        note = gone(key, created, 0)
+        named = {name: note[name] for name in ("pk", "sk")}
+        with dynamo_errors():
+            when_free(
+                self._pace, lambda: self._client.delete_item(TableName=self._table, Key=named)
+            )
+        return True
+
+    def deletions(self, now_epoch_s: int, limit: int) -> tuple[Deletion, ...]:
+        """Return what is left to do: at most one Query a shard, a BatchGetItem for tombstones."""
+        entries: list[Item] = []
+        first = now_epoch_s // _ROTATION_S % len(keys.DELETED_SHARDS)
+        for shard in (*keys.DELETED_SHARDS[first:], *keys.DELETED_SHARDS[:first]):
+            if len(entries) < limit:
+                entries += self._due(shard, now_epoch_s, limit - len(entries))
+        notes: list[Item] = []
+        heads: list[Item] = []
+        for entry in entries:
+            is_note = entry["pk"]["S"].startswith(keys.GONE_PREFIX)
+            (notes if is_note else heads).append({name: entry[name] for name in ("pk", "sk")})
+        stones = (
+            Deletion(keys.session_of(item["pk"]["S"]), text_in(item, "created"), is_gone=False)
+            for item in batch_get(self._client, self._table, heads, self._pace)
+            if is_tombstone(item)
+        )
+        return (*stones, *(_noted(note) for note in notes))
+
+    def _head(self, key: SessionKey) -> Item | None:
+        with dynamo_errors():
+            answer = when_free(
+                self._pace,
+                lambda: self._client.get_item(
+                    TableName=self._table, Key=head_key(key), ConsistentRead=True
+                ),
+            )
+        return answer.get("Item")
+
+    def _left(self, key: SessionKey) -> list[str]:
+        """Return some of what stands beside the tombstone; none where nothing is left."""
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": to_item({":pk": keys.session_pk(key)}),
+            "ProjectionExpression": "sk",
+            "ConsistentRead": True,
+        }
+        while True:
+            with dynamo_errors():
+                answer = when_free(self._pace, lambda: self._client.query(**request))
+            sks = [item["sk"]["S"] for item in answer["Items"] if item["sk"]["S"] != keys.HEAD]
+            if sks or "LastEvaluatedKey" not in answer:
+                return sks
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _delete(self, key: SessionKey, created: str, sks: list[str]) -> bool:
+        """Delete items while the tombstone stands; returns whether it does."""
+        pk = keys.session_pk(key)
+        check = {"TableName": self._table, "Key": head_key(key), **_is_deleted(created)}
+        actions: list[Any] = [{"ConditionCheck": check}]
+        actions += [
+            {"Delete": {"TableName": self._table, "Key": to_item({"pk": pk, "sk": sk})}}
+            for sk in sks
+        ]
+        return self._while_it_stands(
+            lambda: self._client.transact_write_items(TransactItems=actions)
+        )
+
+    def _while_it_stands(self, request: Callable[[], Any]) -> bool:
+        """Make a request; returns whether its condition, that the tombstone stands, held."""
+        try:
+            when_free(self._pace, request)
+        except AwsError as error:
+            if fault_of(error) is Fault.CONDITION:
+                return False
+            raise translated(error) from error
+        return True
+
+    def _due(self, shard: str, now_epoch_s: int, limit: int) -> list[Item]:
+        with dynamo_errors():
+            answer = when_free(
+                self._pace,
+                lambda: self._client.query(
+                    TableName=self._table,
+                    IndexName=keys.DUE_INDEX,
+                    KeyConditionExpression="due_shard = :shard AND due_epoch_s <= :now",
+                    ExpressionAttributeValues=to_item({":shard": shard, ":now": now_epoch_s}),
+                    Limit=limit,
+                ),
+            )
+        return [dict(item) for item in answer["Items"]]
+
+
+def _is_deleted(created: str) -> dict[str, Any]:
+    """Return the condition that a tombstone of that incarnation stands."""
+    names = {"#deleted": DELETED, "#created": "created"}
+    if not created:
+        condition = "attribute_exists(#deleted) AND attribute_not_exists(#created)"
+        return {"ConditionExpression": condition, "ExpressionAttributeNames": names}
+    return {
+        "ConditionExpression": "attribute_exists(#deleted) AND #created = :created",
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": to_item({":created": created}),
+    }
+
+
+def _noted(note: Item) -> Deletion:
+    created = note["sk"]["S"]
+    return Deletion(
+        keys.session_of(note["pk"]["S"]), "" if created == keys.META else created, is_gone=True
+    )
+
+
+def _owner_of(key: SessionKey, item: Item) -> str | None:
+    """Return the owner that a head names; one of before the `owned` index has it in its state."""
+    owned = text_in(item, "owned_pk")
+    if owned:
+        return owned.removeprefix(keys.owned_pk(key.tenant, ""))
+    with suppress(StoreUnreadable), readable(item):
+        state = from_item({"state": item["state"]})["state"]
+        return str(loads(unpack(state)).get("owner_id", ""))
+    return None

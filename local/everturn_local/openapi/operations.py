@@ -1,0 +1,25 @@
+"""What each operation of the HTTP API takes and gives: the half of the table that no Lambda needs.
+
+It must not say how a route is reached or who may use it: that is `everturn.surfaces.routes`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from everturn_local.openapi import examples
+from everturn_local.openapi.agent_operations import AGENT_OPERATIONS
+from everturn_local.openapi.other_operations import OTHER_OPERATIONS
+from everturn_local.openapi.schemas import Schema
+from everturn_local.openapi.session_operations import SESSION_OPERATIONS
+from everturn_local.openapi.shape import IDENTIFIER, Spoken
+
+PATH_PARAMETERS: Final[dict[str, tuple[str, str, Schema]]] = {
+    "session_id": ("The session.", "first", IDENTIFIER),
+    "agent_id": ("The agent.", "helper", IDENTIFIER),
+    "upload_id": ("The upload.", examples.UPLOAD_ID, {"type": "string", "format": "uuid"}),
+}
+"""Parts of paths: what they name, an example, the spelling."""
+
+OPERATIONS: Final[dict[str, Spoken]] = OTHER_OPERATIONS | SESSION_OPERATIONS | AGENT_OPERATIONS
+"""By the operation's name in `everturn.surfaces.routes`."""

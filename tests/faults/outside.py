@@ -1,0 +1,193 @@
+"""What functions call outside AWS's table and queue: a model, a worker, open connections.
+
+It must not decide when anybody dies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from everturn.llm.demo.model import DemoModel
+from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
+from everturn.protocol.wire import to_json
+from everturn.push.frames import DeltaPush, EventPush, Push, delta_frame, event_frame
+from everturn.push.outcome import Gone, PushOutcome, Sent
+from faults.process import Process
+from faults.stepwise import Stepwise
+from unit.drive.doubles import FrozenClock, RecordingLanes, answered, result
+
+CHUNK_MS = 100
+"""How long the model takes for a piece of its answer."""
+
+WORK_MS = 400
+"""How long the worker takes for a tool."""
+
+
+class DyingModel:
+    """The demo model, with a point before and after each of its chunks."""
+
+    def __init__(self, process: Process, stepwise: Stepwise, clock: FrozenClock) -> None:
+        self._process = process
+        self._stepwise = stepwise
+        self._clock = clock
+        self._model = DemoModel(clock.sleep)
+
+    def stream(self, request: Any, **how: Any) -> Iterator[Any]:
+        """Play the script."""
+        self._process.point("before the model streams")
+        for chunk in self._model.stream(request, **how):
+            yield chunk
+            self._clock.move(CHUNK_MS)
+            self._process.point("after a chunk")
+            self._stepwise.turnstile()
+
+
+@dataclass
+class Workers:
+    """The worker behind the tools; it knows what it was asked, and what it really started."""
+
+    script: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What a tool's first requests meet, see `_reply`; after these it succeeds."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    started: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Tool and call to how often it was begun."""
+
+    keys: defaultdict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
+    """Idempotency keys of each call."""
+
+    def answer(self, request: Mapping[str, Any]) -> WorkerAnswer:
+        """Run a tool, or refuse to."""
+        trigger = request["trigger"]
+        name = trigger["name"]
+        script = self.script.get(name, ())
+        self.asked[name] += 1
+        self.keys[trigger["id"]].add(trigger.get("idempotency_key"))
+        reply = script[self.asked[name] - 1] if self.asked[name] <= len(script) else "result"
+        return self._reply(reply, name, trigger["id"])
+
+    def returned(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the worker returns as a Lambda function."""
+        answer = self.answer(request)
+        assert isinstance(answer, Answered)
+        returned: dict[str, Any] = to_json(answer.response)
+        return returned
+
+    def _reply(self, reply: str, name: str, call_id: str) -> WorkerAnswer:
+        match reply.split():
+            case ["429" | "503" as status, *after]:
+                retry_after_s = float(after[0]) if after else None
+                return DeliveryFailed(
+                    "not now", "unavailable", True, "no", int(status), retry_after_s
+                )
+            case ["error"]:
+                self.started[name, call_id] += 1
+                return answered({"type": "tool.error", "error": "not now", "retryable": True})
+            case ["result"]:
+                self.started[name, call_id] += 1
+                return result(f"{name} ran")
+            case _:
+                raise AssertionError(f"the worker does not know {reply!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class DyingDecider:
+    """The way to the worker: points around each request, others may run while it is under way."""
+
+    process: Process
+    stepwise: Stepwise
+    clock: FrozenClock
+    workers: Workers
+
+    def deliver(self, _target: Any, body: bytes, **_about: Any) -> WorkerAnswer:
+        """Ask the worker."""
+        self.process.point("before worker.deliver")
+        self.stepwise.turnstile()
+        answer = self.process.outside(lambda: self.workers.answer(json.loads(body)))
+        self.clock.move(WORK_MS)
+        self.stepwise.turnstile()
+        self.process.point("after worker.deliver")
+        return answer
+
+
+class TakesFrames(Protocol):
+    """A client at the other end of a connection."""
+
+    def take(self, frame: dict[str, Any]) -> None:
+        """Receive a frame."""
+        ...
+
+
+class OpenConnections:
+    """The WebSocket connections that are open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, TakesFrames] = {}
+
+    def open(self, connection_id: str, client: TakesFrames) -> None:
+        """Connect a client."""
+        self._open[connection_id] = client
+
+    def close(self, connection_id: str) -> None:
+        """Let go of a client, who may be gone."""
+        self._open.pop(connection_id, None)
+
+    def names(self) -> set[str]:
+        """Return who is connected."""
+        return set(self._open)
+
+    def post(self, connection_id: str, frame: bytes) -> PushOutcome:
+        """Send one frame."""
+        client = self._open.get(connection_id)
+        if client is None:
+            return Gone()
+        client.take(json.loads(frame))
+        return Sent()
+
+
+class DyingLanes(RecordingLanes):
+    """Lanes without threads, a request each frame; lazy ones send only when they are flushed."""
+
+    def __init__(
+        self,
+        post: Callable[[str, bytes], PushOutcome],
+        gone: Callable[[str], None],
+        *,
+        lazy: bool,
+    ) -> None:
+        super().__init__()
+        self._send_one = post
+        self._gone = gone
+        self._lazy = lazy
+        self._waiting: list[tuple[str, bytes]] = []
+
+    def push(self, connection_id: str, push: Push) -> bool:
+        """Send, or keep for the flush."""
+        self._waiting.append((connection_id, _frame(push)))
+        if not self._lazy:
+            self._send()
+        return True
+
+    def flush(self, timeout_s: float) -> bool:
+        """Send what waits."""
+        del timeout_s
+        self._send()
+        return True
+
+    def _send(self) -> None:
+        while self._waiting:
+            connection_id, frame = self._waiting.pop(0)
+            if isinstance(self._send_one(connection_id, frame), Gone):
+                self._gone(connection_id)
+
+
+def _frame(push: Push) -> bytes:
+    match push:
+        case EventPush():
+            return event_frame(push)
+        case DeltaPush():
+            return delta_frame(push)

@@ -1,0 +1,223 @@
+"""What happens before anybody dies: what is said, how the tools do, who reads, what is lost.
+
+It must not hold a rule: what must be true afterwards is in `checks.py`, for every scenario alike.
+
+To add one, add one entry to `SCENARIOS`. The fields say what is odd about it, and all but the first
+two have a default. Texts are scripts of the demo model (docs/demo-model.md), tools are those of
+`TOOLS`. Nothing else has to be written: the entry is run undisturbed, then with a process killed at
+every moment, with some killed twice or stalled, and with everything delivered twice. What a run
+came to must be what the undisturbed one came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from everturn.session.commands import Deliveries
+
+PATIENT: Final = {
+    "timeout_secs": 3600,
+    "max_retries": 9,
+    "backoff_base_secs": 0.01,
+    "backoff_max_secs": 60,
+}
+"""Attempts enough for every failure of a script and two deaths."""
+
+TOOLS: Final[tuple[dict[str, Any], ...]] = (
+    {"name": "look", "description": "Looks.", "effect": "read", "retry": PATIENT},
+    {"name": "put", "description": "Puts.", "effect": "idempotent_write", "retry": PATIENT},
+    {"name": "send", "description": "Sends.", "effect": "non_idempotent_write"},
+    {
+        "name": "dawdle",
+        "description": "Looks, and waits long before it tries again.",
+        "effect": "read",
+        "retry": {**PATIENT, "backoff_base_secs": 30},
+    },
+)
+
+FUNCTION: Final = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-tools"
+TOOL_NAMES: Final = tuple(tool["name"] for tool in TOOLS)
+SLOW_S: Final = 3600
+QUICK_S: Final = 15
+"""A driver waits so long for a function itself. Source: architecture, section 2."""
+
+NOT_REPEATABLE: Final = "send"
+"""The tool that must never be started twice for one call."""
+
+PLENTY_MS: Final = 900_000
+
+Reader = Literal["subscriber", "late subscriber", "leaving subscriber", "poller"]
+"""Who reads along: a WebSocket that subscribes as soon as there is a session; one that does so in
+the middle of an answer; one that goes and comes back with its cursor; a server-sent events client,
+which comes back with its cursor after every answer."""
+
+End = Literal["done", "failed", "quarantined"]
+"""`quarantined` is what becomes of the session in the last turn, which does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Some turns of one session, and what is odd about them."""
+
+    name: str
+    turns: tuple[str, ...]
+    """What the user says, one after another; the client repeats what was not accepted."""
+
+    door: Literal["http_api", "websocket"] = "http_api"
+    """Where the inputs go."""
+
+    readers: tuple[Reader, ...] = ("subscriber",)
+    worker: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the first requests for a tool meet: `error`, `429`, `503`, `503 30` (Retry-After)."""
+
+    deliveries: Deliveries = field(
+        default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=60)
+    )
+
+    by_machine: frozenset[str] = frozenset()
+    """Slow tools; the worker is a Lambda function then, and the step machine runs these."""
+
+    remaining_ms: tuple[int, ...] = ()
+    """How long the driver has for the first messages; plenty for those after them."""
+
+    lost: frozenset[Literal["wake-up", "stream record"]] = frozenset()
+    """What never arrives: the wake-up of an input, the records of the table's stream."""
+
+    fanout_lags: bool = False
+    """The stream's records come only when nothing else moves."""
+
+    lazy_lanes: bool = False
+    """Frames go out only when a function waits for it: whoever dies takes all of them along."""
+
+    timers_late_ms: int = 0
+    doom: str = ""
+    """Every process that comes to this place dies: `driver: before the model streams`."""
+
+    unreadable: frozenset[str] = frozenset()
+    """Methods of the store that find what drivers and recovery cannot read."""
+
+    ends: tuple[End, ...] = ()
+    """How each turn ends; those that are not named are done."""
+
+    swept: bool = False
+    """Only the sweep can find it."""
+
+    @property
+    def agent(self) -> dict[str, Any]:
+        """What is not as usual about the agent."""
+        if not self.by_machine:
+            return {"tools": [dict(tool) for tool in TOOLS]}
+        limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
+        tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
+        return {"worker": FUNCTION, "tools": tools}
+
+    def end_of(self, turn: int) -> End:
+        """Return how a turn ends, counted from 0."""
+        return self.ends[turn] if turn < len(self.ends) else "done"
+
+    def remaining_ms_of(self, message: int) -> int:
+        """Return how long the driver of a message has."""
+        return self.remaining_ms[message] if message < len(self.remaining_ms) else PLENTY_MS
+
+
+ONE_TOOL = "[[call:look {}]][[turn]][[flaky:1 overloaded]][[say:looked at it]]"
+THREE_TOOLS = "[[call:look {}]][[call:send {}]][[call:put {}]][[turn]][[say:all done]]"
+
+SCENARIOS: Final = (
+    Scenario("a plain turn", ("[[say:all is well]]",)),
+    Scenario(
+        "one tool, retried, and a model that fails once",
+        (ONE_TOOL,),
+        worker={"look": ("error",)},
+        lazy_lanes=True,
+    ),
+    Scenario("three tools at once", (THREE_TOOLS,)),
+    Scenario(
+        "a tool handed over",
+        ("[[call:send {}]][[turn]][[say:sent it]]",),
+        remaining_ms=(250_000,),
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "handed over twice",
+        ("[[call:put {}]][[turn]][[say:it is put]]",),
+        remaining_ms=(50, 250_000),
+    ),
+    Scenario(
+        "two turns of a client that retries",
+        ("[[call:send {}]][[turn]][[say:one]]", "[[call:send {}]][[turn]][[say:two]]"),
+    ),
+    Scenario(
+        "two turns over a WebSocket that goes and comes back",
+        ("[[say:one]]", "[[call:look {}]][[turn]][[say:two]]"),
+        door="websocket",
+        readers=("leaving subscriber",),
+        fanout_lags=True,
+    ),
+    Scenario(
+        "the input's wake-up is never sent",
+        ("[[call:send {}]][[turn]][[say:woken by the stream]]",),
+        lost=frozenset({"wake-up"}),
+    ),
+    Scenario(
+        "neither the input's wake-up nor its stream record arrives",
+        ("[[say:found by the sweep]]",),
+        readers=("poller",),
+        lost=frozenset({"wake-up", "stream record"}),
+        swept=True,
+    ),
+    Scenario(
+        "a message that kills five drivers",
+        ("[[say:never said]]",),
+        doom="driver: before the model streams",
+        ends=("failed",),
+    ),
+    Scenario(
+        "a tool that kills five drivers, and a turn after it",
+        ("[[call:look {}]][[turn]][[say:never said]]", "[[say:all is well]]"),
+        doom="driver: after worker.deliver",
+        ends=("failed",),
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "a log that cannot be read",
+        ("[[say:never said]]",),
+        unreadable=frozenset({"log"}),
+        ends=("quarantined",),
+    ),
+    Scenario(
+        "a worker that is busy",
+        (THREE_TOOLS,),
+        worker={"look": ("503",), "send": ("429", "503 2"), "put": ("503 1",)},
+    ),
+    Scenario(
+        "a worker that asks for half a minute",
+        ("[[call:send {}]][[turn]][[say:sent it]]",),
+        worker={"send": ("503 30",)},
+        timers_late_ms=45_000,
+    ),
+    Scenario(
+        "a tool that is tried again after half a minute",
+        ("[[call:dawdle {}]][[turn]][[say:it is there]]",),
+        worker={"dawdle": ("error",)},
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "a slow tool, which the step machine runs, and a quick one",
+        ("[[call:look {}]][[call:send {}]][[turn]][[say:both done]]",),
+        worker={"look": ("error",)},
+        by_machine=frozenset({"send"}),
+    ),
+    Scenario(
+        "deltas, and a reader that comes back with its cursor",
+        ("[[say:one two three four five six seven eight nine ten]]",),
+        readers=("poller",),
+    ),
+    Scenario(
+        "deltas, and somebody who subscribes in their midst",
+        ("[[say:one two three four five six seven eight nine ten eleven twelve thirteen]]",),
+        readers=("late subscriber",),
+    ),
+)
