@@ -14,6 +14,7 @@ from everturn.ports.sessions import Head, NewCommit, SessionKey
 from everturn.session.events.decisions import (
     AsOf,
     DecisionCompleted,
+    DecisionDeferred,
     DecisionDispatched,
     DecisionDropped,
     DecisionErrored,
@@ -21,6 +22,7 @@ from everturn.session.events.decisions import (
     DecisionQueued,
     ErroredPrivate,
 )
+from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.messages import (
     AgentPrivate,
     AgentUpdated,
@@ -48,6 +50,7 @@ from everturn.session.events.sessions import (
     StepStarted,
     TurnAdmitted,
     TurnCompleted,
+    TurnContinued,
     TurnFailure,
     TurnStalled,
     TurnStarted,
@@ -264,4 +267,16 @@ def what_a_plain_turn_lacks() -> list[Event]:
             **later,
         ),
         DecisionDropped(turn_id=turn, id=asked, reason="attempt_lapsed"),
+        DecisionDeferred(turn_id=turn, id=asked, attempt=1),
+        TurnContinued(turn_id=turn, alias="t1b"),
+        SessionInterrupted(
+            turn_id=turn,
+            interrupt_id="int-1",
+            origin="frontend",
+            reason="confirm",
+            payload={"amount": 120},
+            anchor=Anchor(branch=0, depth=2),
+            subject_call=id_of("tool"),
+        ),
+        InterruptResumed(turn_id=turn, interrupt_id="int-1", payload={"confirmed": True}),
     ]

@@ -7,7 +7,7 @@ import json
 import logging
 import signal
 import sys
-import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,9 +127,9 @@ def dev(
     )
     from everturn_local.runtime import LocalRuntime  # noqa: PLC0415
 
-    stopped = threading.Event()
+    told: list[int] = []  # no lock: a second signal comes while the first one is handled
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.set())
+        signal.signal(number, lambda number, _frame: told.append(number))
     console = Console(stderr=as_json)
     with (
         _refusals_said(),
@@ -173,8 +173,8 @@ def dev(
             console.print("Ctrl-C stops it. For `everturn agents`, `sessions` and `send`:")
             console.print(f"export EVERTURN_URL={access.http_url}", highlight=False)
             console.print(f"export EVERTURN_API_KEY={access.api_key}", highlight=False)
-        while not stopped.wait(LOOK_FOR_SIGNALS_S):
-            pass
+        while not told:
+            time.sleep(LOOK_FOR_SIGNALS_S)
         console.print("stopping")
 
 

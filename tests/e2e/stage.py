@@ -24,6 +24,9 @@ class Setup:
         ("EVERTURN_RUNNABLE_SECONDS", "1"),
     )
     process_functions: frozenset[str] = frozenset()
+    name: str = ""
+    """Setups of different names share no runtime: some tests count what there is."""
+
     parameters: tuple[tuple[str, str], ...] = ()
     """Of the template, beside those that differ locally anyway."""
 

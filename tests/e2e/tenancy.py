@@ -204,6 +204,28 @@ ROWS = {
     "get_session": Row(ok=200, thing=Case.session, missing="none"),
     "delete_session": Row(ok=200, thing=Case.session, missing="none"),
     "read_events": Row(ok=200, thing=Case.session, missing="none"),
+    "settle_call": Row(
+        ok=404,
+        thing=Case.session,
+        missing="none",
+        body=lambda _who, _thing: {"type": "tool.result", "id": "c1", "result": 1},
+    ),
+    "interrupt_session": Row(
+        ok=409,
+        thing=Case.session,
+        missing="none",
+        body=lambda _who, _thing: {"reason": "stop"},
+    ),
+    "resume_session": Row(
+        ok=202,
+        thing=Case.session,
+        missing="none",
+        body=lambda _who, _thing: {"interrupt_id": "i1"},
+    ),
+    "submit_answer": Row(
+        ok=404,
+        body=lambda _who, _thing: {"session_id": "none", "decision_id": "d1"},
+    ),
     "list_agents": Row(ok=200, rivals=200),
     "put_agent": Row(
         ok=200, thing=Case.agent, body=lambda _who, _thing: {"model": "demo"}, rivals=201

@@ -102,6 +102,15 @@ def test_dev_stops_in_the_middle_of_a_turn() -> None:
     assert "Traceback" not in errors
 
 
+def test_dev_that_is_told_to_stop_again_and_again_does_not_hang() -> None:
+    """`make dev` hung where make and the terminal both passed Ctrl-C on."""
+    with everturn_dev() as (process, _):
+        for _ in range(20):
+            process.send_signal(signal.SIGTERM)
+
+        assert process.wait(timeout=20) == 0
+
+
 def test_dev_on_a_port_that_is_taken_says_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])

@@ -20,6 +20,12 @@ from everturn.surfaces.routes import ROUTES, Route
 
 
 @pytest.fixture(scope="module")
+def setup() -> Setup:
+    """A runtime of its own: each test reads the whole table, again and again."""
+    return Setup(name="tenancy")
+
+
+@pytest.fixture(scope="module")
 def case(setup: Setup) -> Iterator[Case]:
     """Two tenants and all kinds of callers, for all tests here."""
     runtime = STAGE.running(setup)

@@ -11,11 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from everturn.commands.answer_later import SettleCalls
+from everturn.commands.change import ChangeSession
 from everturn.commands.fan_out import FanOut
+from everturn.commands.interrupts import Interrupts
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.recover import Recover
 from everturn.commands.submit_input import SubmitInput
 from everturn.commands.subscribe import Subscribe
+from everturn.commands.take_input import TakeInput
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease, redelivery_s
 from everturn.drive.tools import Invocation
@@ -188,7 +192,7 @@ class Functions:
         clock = self.world.clock
         return Sockets(
             Connections(directory, self._callers(process), clock),
-            self._submit(process),
+            self._take(process),
             Subscribe(store, directory, self._events(process, clock.sleep)),
             self._post(process),
             clock.sleep,
@@ -199,6 +203,19 @@ class Functions:
         store, directory = self._store(process), self._directory(process)
         reader = self.world.reader_on(store, directory)
         return Recover(store, reader, Through(process, self.world.wake, "wake"), self.world.clock)
+
+    def _take(self, process: Process) -> TakeInput:
+        store = self._store(process)
+        change = ChangeSession(
+            store,
+            self.world.reader_on(store, self._directory(process)),
+            Through(process, self.world.wake, "wake"),
+            self.world.clock,
+            process.role,
+            RUNNABLE_S,
+            self.world.attempts,
+        )
+        return TakeInput(self._submit(process), SettleCalls(change), Interrupts(change))
 
     def _submit(self, process: Process) -> SubmitInput:
         store = self._store(process)

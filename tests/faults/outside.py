@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from everturn.llm.demo.model import DemoModel
 from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
+from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.wire import to_json
 from everturn.push.frames import DeltaPush, EventPush, Push, delta_frame, event_frame
 from everturn.push.outcome import Gone, PushOutcome, Sent
@@ -63,6 +64,8 @@ class Workers:
     def answer(self, request: Mapping[str, Any]) -> WorkerAnswer:
         """Run a tool, or refuse to."""
         trigger = request["trigger"]
+        if trigger["type"] != "tool.execute":  # it decides: as the engine would
+            return Answered(DECISION_RESPONSE.validate_python(request["proposed"]))
         name = trigger["name"]
         script = self.script.get(name, ())
         self.asked[name] += 1

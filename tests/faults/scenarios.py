@@ -76,6 +76,9 @@ class Scenario:
         default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=60)
     )
 
+    decides: Literal["engine", "worker"] = "engine"
+    """Who answers the questions; the worker answers what is proposed."""
+
     by_machine: frozenset[str] = frozenset()
     """Slow tools; the worker is a Lambda function then, and the step machine runs these."""
 
@@ -108,7 +111,7 @@ class Scenario:
     def agent(self) -> dict[str, Any]:
         """What is not as usual about the agent."""
         if not self.by_machine:
-            return {"tools": [dict(tool) for tool in TOOLS]}
+            return {"tools": [dict(tool) for tool in TOOLS], "decides": self.decides}
         limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
         tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
         return {"worker": FUNCTION, "tools": tools}
@@ -134,6 +137,13 @@ SCENARIOS: Final = (
         lazy_lanes=True,
     ),
     Scenario("three tools at once", (THREE_TOOLS,)),
+    Scenario("a worker that decides", (ONE_TOOL, "[[say:again]]"), decides="worker"),
+    Scenario(
+        "a worker that decides, and fails",
+        (THREE_TOOLS,),
+        worker={"look": ("error",), "send": ("503",), "put": ("429",)},
+        decides="worker",
+    ),
     Scenario(
         "a tool handed over",
         ("[[call:send {}]][[turn]][[say:sent it]]",),

@@ -59,8 +59,9 @@ STATUS_OF_CODE = {
         "too_many_calls",
         "unsupported",
     },
-    401: {"unauthenticated"},
+    401: {"token_expired", "unauthenticated"},
     403: {
+        "insufficient_scope",
         "wrong_tenant",
         "not_owner",
         "wrong_handler",
@@ -68,6 +69,8 @@ STATUS_OF_CODE = {
         "role_not_allowed",
     },
     404: {
+        "unknown_key",
+        "unknown_tenant",
         "unknown_session",
         "unknown_agent",
         "unknown_call",
@@ -78,6 +81,7 @@ STATUS_OF_CODE = {
     },
     405: {"method_not_allowed"},
     409: {
+        "session_deleting",
         "turn_already_active",
         "session_interrupted",
         "call_not_open",

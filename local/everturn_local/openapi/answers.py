@@ -87,12 +87,21 @@ def _turned_away(route: Route) -> tuple[type[RejectedError], ...]:
 def _success(answers: tuple[Answer, ...]) -> Schema:
     media: Schema = {}
     for answer in answers:
-        if answer.model is not None:
+        if answer.model is not None and answer.media in media:
+            media[answer.media] = _either(media[answer.media], answer)
+        elif answer.model is not None:
             media[answer.media] = {**content(answer.model), "example": answer.example}
         elif answer.example is not None:
             media[answer.media] = {"schema": {"type": "string"}, "example": answer.example}
     told = {"description": " ".join(answer.told for answer in answers)}
     return {**told, "content": media} if media else told
+
+
+def _either(known: Schema, answer: Answer) -> Schema:
+    """Return a media type that holds one more model; the first one's example stays."""
+    before = known["schema"].get("anyOf", [known["schema"]])
+    added = [] if answer.model is None else [content(answer.model)["schema"]]
+    return {**known, "schema": {"anyOf": [*before, *added]}}
 
 
 def _refusals(refusals: Iterable[type[RejectedError]]) -> Schema:

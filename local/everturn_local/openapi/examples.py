@@ -187,3 +187,19 @@ DECISION_REQUEST: Final[dict[str, Any]] = {
 }
 
 DECISION_RESPONSE: Final = {"actions": [{"type": "tool.result", "result": {"total": 6}}]}
+
+SETTLEMENT: Final = {
+    "type": "tool.result",
+    "id": "call_1",
+    "attempt": 1,
+    "result": {"sky": "clear"},
+}
+INTERRUPT: Final = {"interrupt_id": "may-i", "reason": "confirm", "payload": {"amount": 120}}
+INTERRUPTED: Final = {"ok": True, "interrupt_id": "may-i"}
+RESUME: Final = {"interrupt_id": "may-i", "payload": {"confirmed": True}}
+RESUMED: Final = {"ok": True, "session_id": "first", "resumed": True}
+LATE_ANSWER: Final = {
+    "session_id": "first",
+    "decision_id": UPLOAD_ID,
+    "actions": [{"type": "tool.result", "id": "call_1", "result": "sent"}],
+}

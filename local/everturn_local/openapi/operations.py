@@ -9,6 +9,7 @@ from typing import Final
 
 from everturn_local.openapi import examples
 from everturn_local.openapi.agent_operations import AGENT_OPERATIONS
+from everturn_local.openapi.decision_operations import DECISION_OPERATIONS
 from everturn_local.openapi.other_operations import OTHER_OPERATIONS
 from everturn_local.openapi.schemas import Schema
 from everturn_local.openapi.session_operations import SESSION_OPERATIONS
@@ -21,5 +22,7 @@ PATH_PARAMETERS: Final[dict[str, tuple[str, str, Schema]]] = {
 }
 """Parts of paths: what they name, an example, the spelling."""
 
-OPERATIONS: Final[dict[str, Spoken]] = OTHER_OPERATIONS | SESSION_OPERATIONS | AGENT_OPERATIONS
+OPERATIONS: Final[dict[str, Spoken]] = (
+    OTHER_OPERATIONS | SESSION_OPERATIONS | DECISION_OPERATIONS | AGENT_OPERATIONS
+)
 """By the operation's name in `everturn.surfaces.routes`."""

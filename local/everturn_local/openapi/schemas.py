@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, RootModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -112,7 +112,8 @@ def described(schema: Schema, model: type[BaseModel]) -> Schema:
 def field_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield the fields of a model, inherited ones first, with the strings below them."""
     for one in reversed(model.__mro__):
-        if one is not BaseModel and issubclass(one, BaseModel):
+        is_ours = one is not BaseModel and issubclass(one, BaseModel)
+        if is_ours and not issubclass(one, RootModel):  # a root model has no fields
             for statement in ast.parse(textwrap.dedent(inspect.getsource(one))).body:
                 if isinstance(statement, ast.ClassDef):
                     yield from _strings_below(statement.body)

@@ -9,6 +9,7 @@ from everturn.commands.read_events import DEFAULT_PAGE_EVENTS, PAGE_EVENTS, WAIT
 from everturn.protocol.client_input import InputRequest
 from everturn.protocol.views import (
     Accepted,
+    Continued,
     Deleting,
     EventsPage,
     Ok,
@@ -17,20 +18,26 @@ from everturn.protocol.views import (
 )
 from everturn.rejections import (
     AgentMismatch,
+    CallNotOpen,
     EmptyMessages,
+    InsufficientPrivilege,
     InvalidId,
     InvalidMessage,
     NotYetSupported,
     RoleNotAllowed,
     SchemaViolation,
     SessionDeleting,
+    SessionInterrupted,
     SessionQuarantined,
+    StaleAttempt,
     TurnAlreadyActive,
     UnknownAgent,
+    UnknownCall,
     UnknownInput,
     UnknownSession,
     UnknownTurn,
     UnsupportedView,
+    WrongHandler,
 )
 from everturn_local.openapi import examples
 from everturn_local.openapi.shape import (
@@ -51,7 +58,10 @@ SESSION_OPERATIONS: Final[dict[str, Spoken]] = {
         "Send an input into a session",
         "Records the input and answers; the turn then goes on by itself. An unused `session_id` "
         "begins a session. The same `turn_id` again changes nothing.",
-        (Answer(202, "The input is recorded.", Accepted, examples.ACCEPTED),),
+        (
+            Answer(202, "The input is recorded.", Accepted, examples.ACCEPTED),
+            Answer(202, "An input that opens no turn is.", Continued, examples.RESUMED),
+        ),
         body=InputRequest,
         bodies=examples.INPUTS,
         refusals=(
@@ -69,6 +79,12 @@ SESSION_OPERATIONS: Final[dict[str, Spoken]] = {
             UnsupportedView,
             SessionQuarantined,
             UnknownInput,
+            SessionInterrupted,
+            UnknownCall,
+            WrongHandler,
+            CallNotOpen,
+            StaleAttempt,
+            InsufficientPrivilege,
         ),
     ),
     "list_sessions": Spoken(

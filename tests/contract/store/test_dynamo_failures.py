@@ -28,6 +28,7 @@ from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
+from everturn.session.formats import NEWEST_FORMAT
 from sample_events import commit, created, id_of, message, tool_call
 
 CONFLICT = ("TransactionCanceledException", "None", "TransactionConflict")
@@ -239,9 +240,9 @@ def test_a_newer_format_is_not_touched(aws: Aws, key: SessionKey, sk: str) -> No
     aws.dynamodb.client.update_item(
         TableName=aws.table,
         Key={"pk": {"S": f"SESSION#{key.tenant}#{key.session}"}, "sk": {"S": sk}},
-        UpdateExpression="SET #format = :two",
+        UpdateExpression="SET #format = :newer",
         ExpressionAttributeNames={"#format": "format"},
-        ExpressionAttributeValues={":two": {"N": "2"}},
+        ExpressionAttributeValues={":newer": {"N": str(NEWEST_FORMAT + 1)}},
     )
     before = aws.items()
 

@@ -19,6 +19,7 @@ from everturn.errors import (
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Quarantine, SessionKey
 from everturn.rejections import SessionQuarantined
+from everturn.session.formats import NEWEST_FORMAT
 from sample_events import CREATED, NOON_MS, commit, created, message
 
 WHY = Quarantine("contradiction", NOON_MS, '{"step":"llm"}')
@@ -195,7 +196,7 @@ def test_a_head_of_before_has_no_quarantine(aws: Aws, key: SessionKey) -> None:
 def test_a_newer_head_is_not_put_aside(aws: Aws, key: SessionKey) -> None:
     store = aws.store()
     head = store.append(commit(key, None, [created(key.session)]))
-    spoil(aws, key, "format", {"N": "2"})
+    spoil(aws, key, "format", {"N": str(NEWEST_FORMAT + 1)})
     before = aws.items()
 
     for put in (lambda: store.quarantine(key, head, WHY), lambda: store.lift(key, 1)):

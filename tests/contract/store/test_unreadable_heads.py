@@ -14,6 +14,7 @@ from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Owner, Quarantine, SessionKey
 from everturn.rejections import SessionQuarantined
 from everturn.session.events.decisions import DecisionQueued
+from everturn.session.formats import NEWEST_FORMAT
 from sample_events import CREATED, NOON_MS, commit, created, id_of, message, tool_call
 
 WHY = Quarantine("unreadable", NOON_MS)
@@ -164,7 +165,7 @@ def test_a_mangled_head_that_was_put_aside_can_be_lifted(
 def test_a_head_of_later_code_is_waited_for_and_not_put_aside(aws: Aws, key: SessionKey) -> None:
     store = aws.store()
     with_sections(aws, key)
-    spoil(aws, key, "format", {"N": "2"})
+    spoil(aws, key, "format", {"N": str(NEWEST_FORMAT + 1)})
 
     with pytest.raises(NewerFormat):
         store.head(key)

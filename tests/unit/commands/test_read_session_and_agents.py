@@ -215,12 +215,12 @@ def test_an_agent_of_another_tenant_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("changed", "path"),
     [
-        ({"decides": "worker"}, "/decides"),
         ({"plan_mode": True}, "/plan_mode"),
         ({"on_failure": "interrupt"}, "/on_failure"),
         ({"worker_secret": {"generate": True}}, "/worker_secret"),
         ({"tools": [{"name": "x", "approval": "always"}]}, "/tools/0/approval"),
-        ({"tools": [{"name": "x", "handler": "client"}]}, "/tools/0/handler"),
+        ({"handler": "worker"}, "/handler"),
+        ({"sub_agents": [{"id": "poet"}]}, "/sub_agents"),
     ],
 )
 def test_a_wish_that_is_not_granted_yet_is_named(changed: dict[str, Any], path: str) -> None:

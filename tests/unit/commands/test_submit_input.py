@@ -214,30 +214,15 @@ def test_whom_a_session_belongs_to_stands_in_the_body() -> None:
     assert created.owner.model_dump() == {"id": "u1", "metadata": {"plan": "free"}}
 
 
-@pytest.mark.parametrize(
-    "client_input",
-    [
-        {"type": "client.action", "agent_id": "helper", "name": "x"},
-        {
-            "type": "client.messages",
-            "agent_id": "helper",
-            "messages": [{"role": "user", "content": "x"}],
-            "client": {"tools": []},
-        },
-    ],
-    ids=["an action", "client context"],
-)
-def test_what_is_not_taken_yet_is_refused_and_nothing_recorded(client_input: Any) -> None:
+def test_an_action_leaves_a_turn_that_waits_for_nothing() -> None:
+    """8.3, T-9: there is nothing to wake a driver for."""
     world = World()
-    try:
-        request = read_input({"session_id": "s1", "input": client_input})
-    except Exception:  # noqa: BLE001  # the wire has a stricter word on client context
-        pytest.skip("refused at the wire")
+    given = {"type": "client.action", "agent_id": "helper", "turn_id": "t1", "name": "x"}
 
-    with pytest.raises(NotYetSupported):
-        world.submitter()(MACHINE, request)
+    world.submitter()(MACHINE, read_input({"session_id": "s1", "input": given}))
 
-    assert world.store.head(KEY) is None
+    assert world.kinds()[-1] == "turn.stalled"
+    assert world.wake.sent == []
 
 
 def test_a_turn_number_is_no_new_turn_id() -> None:

@@ -130,8 +130,9 @@ class ScriptedDecider:
         timeout_s: float,
         idempotency_key: str | None,
         cancelled: Callable[[], bool],
+        on_delta: Callable[[str], None] | None = None,
     ) -> WorkerAnswer:
-        del decision_id, attempt, idempotency_key, cancelled
+        del decision_id, attempt, idempotency_key, cancelled, on_delta
         request = json.loads(body)
         self.requests.append(request)
         self.targets.append(target)

@@ -13,7 +13,7 @@ from everturn.errors import DefectError
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.session.propose import CallModel, DeliverToWorker
-from unit.drive.doubles import answered, result
+from unit.drive.doubles import NOON_MS, answered, result
 from unit.drive.world import TOOLS, World
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -254,22 +254,23 @@ def test_a_worker_that_is_gone_has_started_nothing() -> None:
     assert tool_results(world) == ["Not started: the agent has no worker any more"]
 
 
-def test_a_worker_that_took_it_on_and_never_answered_ends_the_delivery_at_its_deadline() -> None:
-    slow = {"name": "slow", "description": "Is.", "effect": "read", "timeout_secs": 1}
-    slow["retry"] = {
-        "timeout_secs": 1,
-        "max_retries": 1,
-        "backoff_base_secs": 0,
-        "backoff_max_secs": 0,
-    }
+def test_a_worker_that_took_it_on_is_left_alone_until_the_deadline() -> None:
+    """D-7: no driver waits for it; the answer comes by `workers/submit`, or it is too late."""
+    once = {"timeout_secs": 60, "max_retries": 1, "backoff_base_secs": 0, "backoff_max_secs": 0}
+    slow = {"name": "slow", "description": "Is.", "effect": "read", "retry": once}
     world = World()
     world.agent("helper", tools=[slow])
     world.decider.answer = lambda _request: Deferred()
     world.submit("[[call:slow {}]]")
 
     world.advance()
+    left = world.kinds()[-1], len(tool_results(world)), world.wake.sent[-1].due_ms
+    world.clock.move(60_000)
+    world.advance()
 
-    assert len(tool_results(world)) == 1
+    assert left[:2] == ("decision.deferred", 0)
+    assert 0 <= (left[2] or 0) - NOON_MS - 60_000 < 1_000
+    assert world.kinds().count("tool.call.errored") == 1
 
 
 def test_a_delivery_without_its_decision_is_a_defect() -> None:

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from everturn.commands.agents import Agents
+from everturn.commands.answer_later import SettleCalls
 from everturn.commands.attempts import Attempts
+from everturn.commands.change import ChangeSession
+from everturn.commands.interrupts import Interrupts
 from everturn.commands.reading import SessionReader
 from everturn.commands.submit_input import SubmitInput, Submitted
+from everturn.commands.take_input import TakeInput
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
@@ -141,6 +145,17 @@ class World:
             check_route=lambda _tenant, _facts: None,
             attempts=self.attempts,
         )
+
+    def changer(self, by: str = "http_api") -> ChangeSession:
+        """Return what changes sessions from outside a driver."""
+        return ChangeSession(
+            self.store, self.reader, self.wake, self.clock, by, 1200, self.attempts
+        )
+
+    def taker(self, submit: Any = None, by: str = "http_api") -> TakeInput:
+        """Return the use case of all inputs."""
+        change = self.changer(by)
+        return TakeInput(submit or self.submitter(), SettleCalls(change), Interrupts(change))
 
     def submit(
         self, text: str, *, turn: str = "t1", session: str | None = "s1", agent: str = "helper"

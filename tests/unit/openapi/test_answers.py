@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from everturn.observability import metrics
+from everturn.ports.decider import Deferred
 from everturn.ports.sessions import Logged
 from everturn.protocol.llm import StreamDelta
 from everturn.push.envelopes import envelopes
@@ -88,6 +89,27 @@ def everything(asked: Asked) -> None:
     surfaces.uploads.receive(upload["url"])
     asked("get_upload", upload_id=upload["upload_id"])
     asked("delete_session", session_id="s1")
+    outside(asked)
+
+
+def outside(asked: Asked) -> None:
+    """Ask for what outsiders say about a session that its worker decides."""
+    world = asked.surfaces.world
+    world.agent("boss", **{**AGENT, "decides": "worker"})
+    world.decider.answer = lambda _request: Deferred()
+    asked("submit_input", body("Hello", "t1", "s2", "boss"))
+    world.advance()
+    waiting = world.head("s2").session.decisions[0]
+    call = {"type": "tool.call", "id": "c1", "name": "look", "arguments": {}}
+    late = {"session_id": "s2", "decision_id": waiting.id, "actions": [call]}
+    asked("submit_answer", late)
+    asked("submit_answer", late)
+    asked("settle_call", {"type": "tool.result", "id": "c1", "result": 1}, session_id="s2")
+    raised = asked("interrupt_session", {"reason": "stop"}, session_id="s2")
+    asked("get_session", session_id="s2")
+    asked("resume_session", {"interrupt_id": raised["interrupt_id"]}, session_id="s2")
+    resume = {"type": "interrupt.resume", "interrupt_id": "never"}
+    asked("submit_input", {"session_id": "s2", "input": resume})
 
 
 def test_each_way_to_succeed_is_as_it_is_described() -> None:

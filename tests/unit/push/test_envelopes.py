@@ -119,6 +119,17 @@ SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
         "next_attempt_at": NOON,
     },
     {"id": FOURTH, "reason": "attempt_lapsed"},
+    {"id": FOURTH, "attempt": 1},
+    {"alias": "t1b"},
+    {
+        "interrupt_id": "int-1",
+        "origin": "frontend",
+        "reason": "confirm",
+        "payload": {"amount": 120},
+        "anchor": {"branch": 0, "depth": 2},
+        "subject_call": TOOL,
+    },
+    {"interrupt_id": "int-1", "payload": {"confirmed": True}},
 ]
 
 ASKED, ANSWERED = plain_turn("s1")

@@ -7,7 +7,7 @@ command rests on is read from the log again. Each step checks what must always h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from everturn.session.commands import (
@@ -38,7 +38,7 @@ from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import fold
 from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
 from everturn.session.refs import pick, put
-from everturn.session.request import BuiltRequest, build_request, digest
+from everturn.session.request import BuiltRequest, build_request, digest, explicit_request
 from everturn.session.state import SESSION, Call, Decision, Session
 from unit.session.transcript import assert_well_formed
 
@@ -136,6 +136,10 @@ def rebuilt(values: Sequence[Mapping[str, Any]], asked: ModelCallRequested) -> B
     """Return the request of a model call from the log alone. Source: session-log RH-5."""
     header = values[asked.private.header_seq - 1]["header"]
     bounds = asked.private.boundary
+    if asked.messages is not None:
+        return explicit_request(header, asked.messages)
+    if bounds is None:
+        return build_request(header, ())
     path = path_of(values[: bounds.head_seq], bounds.from_seq)
     return build_request(header, path)
 
@@ -176,6 +180,11 @@ class Story:
         """Return what a reader of the log would hand to the next command."""
         path = path_of(self.values, self.session.window.from_seq)
         agent = pinned(self.config, has_worker=self.has_worker, is_function=self.is_function)
+        versions = [value for value in self.values if value["type"] == "agent.updated"]
+        if len(versions) > 1:
+            private, config = versions[-1]["private"], versions[-1]["agent"]
+            layered = tuple(private.get("layered", ()))
+            agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
         return Facts(agent, self.route, path, self.taken | self.indexed())
 
     def indexed(self) -> frozenset[str]:
@@ -211,7 +220,10 @@ class Story:
         request = rebuilt(self.values, asked)
         assert request.sha256 == asked.private.request_sha256
         assert list(request.repairs) == list(asked.private.repairs)
-        assert_well_formed(request.body)
+        said = [one for one in request.body["messages"] if one["role"] != "system"]
+        is_ours = asked.messages is None and said and said[0]["role"] == "user"
+        if is_ours:  # explicit messages, and a user who was not recorded, are the worker's affair
+            assert_well_formed(request.body)
 
     def requests(self) -> list[dict[str, Any]]:
         """Return the body of every model request so far."""

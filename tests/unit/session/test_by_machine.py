@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from everturn.session.commands import AnswerDelivery, DeliverDirectly, LeftOpen, ToolAnswered
-from everturn.session.decide.deliveries import SLOW_S
+from everturn.session.decide.questions import SLOW_S
 from everturn.session.decide.tool_result import NOT_STARTED, OUTCOME_UNKNOWN
 from everturn.session.events.decisions import DecisionDispatched, DecisionErrored
 from everturn.session.events.stored import from_json, to_json

@@ -25,7 +25,7 @@ from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallErrored
 from everturn.session.evolve import fold
-from everturn.session.propose import DeliverToWorker, propose
+from everturn.session.propose import propose
 from everturn.session.slots import OVERLAPPING
 from everturn.session.state import CallStatus
 from unit.session.building import NOON_MS, Story, made, only, stamp, types
@@ -363,7 +363,8 @@ def test_the_failure_of_an_old_delivery_changes_nothing() -> None:
     assert decide(story.session, unknown).events == ()
 
 
-def test_a_decision_without_a_call_fails_alone() -> None:
+def test_a_question_that_is_no_execution_fails_the_turn() -> None:
+    """D-14."""
     story = asked(made("a"))
     story.worker("a", "ok")
     orphan: list[Event] = [
@@ -375,5 +376,6 @@ def test_a_decision_without_a_call_fails_alone() -> None:
 
     decided = decide(session, command)
 
-    assert types(decided.events) == ["decision.errored"]
-    assert DeliverToWorker("d9", 1, "") in propose(session).effects
+    assert types(decided.events)[0] == "decision.errored"
+    assert types(decided.events)[-1] == "turn.completed"
+    assert decided.session.last_outcome == "failed"

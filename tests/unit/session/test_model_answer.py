@@ -7,7 +7,6 @@ import pytest
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_LLM_CALLS_PER_TURN, MAX_OPEN_CALLS
 from everturn.session.commands import SettleModelCall
 from everturn.session.decide.deliveries import NO_WORKER
-from everturn.session.decide.model_answer import CUT_OFF
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.model_calls import (
     ModelCallCompleted,
@@ -18,6 +17,7 @@ from everturn.session.events.model_calls import (
 from everturn.session.events.sessions import StepEnded, StepStarted, TurnCompleted, TurnFailure
 from everturn.session.events.shape import Usage
 from everturn.session.events.tool_calls import ToolCallErrored, ToolCallRequested
+from everturn.session.proposal import CUT_OFF
 from everturn.session.refs import same_as
 from everturn.session.state import CallStatus, status_of
 from unit.session.building import NOON_MS, Story, made, only, said, types, usage

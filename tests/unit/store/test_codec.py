@@ -15,6 +15,7 @@ from everturn.errors import IdsTaken, NewerFormat
 from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
 from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.evolve import fold
+from everturn.session.formats import NEWEST_FORMAT
 from everturn.session.refs import BlobPlace
 from everturn.session.state import Decision, Mark, Session, Window
 from everturn.store.attributes import size_bytes, to_item
@@ -128,7 +129,7 @@ def test_a_newer_item_is_not_read() -> None:
     items = to_head_items(KEY, with_calls(0))
 
     with pytest.raises(NewerFormat):
-        opened(to_item({**items.attributes, "format": 2}))
+        opened(to_item({**items.attributes, "format": NEWEST_FORMAT + 1}))
 
 
 def test_next_years_fields_are_skipped() -> None:

@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 from everturn.commands.agents import Agents
+from everturn.commands.answer_later import SettleCalls, SubmitAnswer
 from everturn.commands.delete_session import DeleteSession
+from everturn.commands.interrupts import Interrupts
 from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
 from everturn.commands.read_events import ReadEvents
@@ -21,6 +23,7 @@ from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.agent_routes import agent_operations
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.connections import Connections
+from everturn.surfaces.decision_routes import decision_operations
 from everturn.surfaces.health_routes import health_operations
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
@@ -59,13 +62,15 @@ class Surfaces:
             catalogue=catalogue,
             forget=lambda _tenant, _agent: None,
         )
-        self.submit = submit or world.submitter()
+        self.submit = world.taker(submit)
+        change = world.changer()
         self._is_whole = submit is None
         self.uploads = InMemoryUploads()
         self._http = HttpApi(
             self.callers,
             health_operations()
             | session_operations(self.submit, ReadSession(world.store, world.reader))
+            | decision_operations(SubmitAnswer(change), SettleCalls(change), Interrupts(change))
             | lifecycle_operations(
                 ListSessions(world.store),
                 DeleteSession(world.store, world.clock, lambda: world.clock.now_ms() / 1000),

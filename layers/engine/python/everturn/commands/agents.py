@@ -28,7 +28,6 @@ from everturn.session.request import digest
 from everturn.tools.schema import compile_schema
 
 NOT_YET: Final = (
-    "format",
     "sub_agents",
     "output_schema",
     "guards",
@@ -142,6 +141,8 @@ class Agents:
 
     def _check_model(self, definition: AgentDefinition) -> None:
         """Refuse what no route serves, and an effort that a route does not offer. Source: MC-3."""
+        if definition.handler == "worker":
+            return  # the worker runs its model calls, and knows its models
         ref = self._catalogue.split(definition.model)
         facts = self._catalogue.facts(ref)
         if ref.provider == "demo" and facts not in self._catalogue.models():
@@ -183,24 +184,22 @@ def shown(record: AgentRecord) -> dict[str, Any]:
 
 
 def _check_supported(definition: AgentDefinition) -> None:
-    if who_decides(definition) == "worker":
-        raise NotYetSupported(
-            "/decides: agents that their worker decides are not run yet.",
-            hint='set "decides": "engine"; the worker then runs the tools',
-        )
     given: Mapping[str, Any] = to_json(definition)
     for name in NOT_YET:
         if name in given and given[name] is not False:
             raise NotYetSupported(f"/{name}: is not supported yet; leave it out.")
-    for name, value in REFUSED_VALUES:
-        if given.get(name) == value:
-            raise NotYetSupported(f"/{name}: {value} is not supported yet; leave it out.")
+    if who_decides(definition) == "engine":
+        for name, value in REFUSED_VALUES:
+            if given.get(name) == value:
+                raise NotYetSupported(
+                    f"/{name}: {value} is not supported yet where the engine decides.",
+                    hint="leave it out, or have the worker decide",
+                )
     if definition.worker_secret is not None and definition.worker_secret.generate:
         raise NotYetSupported("/worker_secret: generating one is not supported yet; name a place.")
     for position, tool in enumerate(given.get("tools") or ()):
-        for name, value in (("handler", "client"), ("approval", "always")):
-            if tool.get(name) == value:
-                raise NotYetSupported(f"/tools/{position}/{name}: {value} is not supported yet.")
+        if tool.get("approval") == "always":
+            raise NotYetSupported(f"/tools/{position}/approval: always is not supported yet.")
 
 
 def _compile(schema: Any, at: str) -> None:

@@ -11,6 +11,7 @@ from everturn.ports.callers import Caller
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, SessionKey
 from everturn.protocol.events import to_rfc3339
+from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import PathMessage
 from everturn.session.state import Call, status_of
@@ -47,7 +48,7 @@ class ReadSession:
             "agent_id": session.agent_id,
             "status": status_of(session),
             "seq": session.seq,
-            "interrupts": [],
+            "interrupts": self._interrupts(key, head),
             "messages": messages,
             "calls": calls,
         }
@@ -63,6 +64,16 @@ class ReadSession:
         if tree:
             answer["message_tree"] = _tree(nodes, head)
         return answer
+
+    def _interrupts(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
+        """Return what pauses the session. Source: decision-protocol I-1."""
+        return [
+            shown_interrupt(event)
+            for one in head.session.interrupts
+            for logged in self._store.materialise(key, self._store.log(key, one.seq, one.seq))
+            for seq, event in logged.numbered()
+            if seq == one.seq and isinstance(event, SessionInterrupted)
+        ]
 
     def _contents(
         self, key: SessionKey, head: Head, before: int | None
@@ -83,6 +94,19 @@ class ReadSession:
     def _calls(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
         arguments = self._reader.tool_calls(key, head)
         return [as_call(call, arguments.get(call.id)) for call in head.session.calls]
+
+
+def shown_interrupt(event: SessionInterrupted) -> dict[str, Any]:
+    """Return an open interrupt as its readers see it. Source: decision-protocol I-1."""
+    shown: dict[str, Any] = {
+        "interrupt_id": event.interrupt_id,
+        "reason": event.reason,
+        "origin": event.origin,
+    }
+    for name in ("payload", "turn_id", "subject_call"):
+        if getattr(event, name) is not None:
+            shown[name] = getattr(event, name)
+    return shown
 
 
 def as_call(call: Call, asked: ToolCallRequested | None = None) -> dict[str, Any]:

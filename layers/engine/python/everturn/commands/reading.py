@@ -15,6 +15,7 @@ from everturn.ports.directory import AgentRecord, Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
+from everturn.session.events.decisions import DecisionDispatched
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -57,12 +58,16 @@ class SessionReader:
 
     def load(self, key: SessionKey, head: Head) -> Loaded:
         """Return the session behind `head`."""
-        logged = self._hydrated(
-            key, head, self._store.log(key, head.session.window.from_seq, head.session.seq)
-        )
+        session = head.session
+        is_whole = session.decides == "worker"  # it is sent the whole tree: Q-1
+        from_seq = 1 if is_whole else session.window.from_seq
+        logged = self._hydrated(key, head, self._store.log(key, from_seq, session.seq))
         agent = self._pinned(key, head, logged)
-        path = path_of(logged, head.session.window.from_seq)
-        return Loaded(head, logged, Facts(agent, self.route(agent.config), path))
+        path = path_of(logged, from_seq)
+        facts = Facts(agent, self.route(agent.config), path)
+        if is_whole:
+            facts = replace(facts, events=dict(_numbered(logged)))
+        return Loaded(head, logged, facts)
 
     def for_new_session(self, tenant: str, agent_id: str) -> Facts:
         """Return the facts for a session that does not exist yet, with the agent as it stands now.
@@ -109,6 +114,8 @@ class SessionReader:
 
     def route(self, config: Mapping[str, Any]) -> Route:
         """Return where the config's model selector leads."""
+        if not config.get("model"):
+            return Route("", "")  # a worker that has not named one yet
         ref = self._catalogue.split(config["model"])
         facts = self._catalogue.facts(ref)
         return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
@@ -121,11 +128,16 @@ class SessionReader:
         Nobody decides on those, and each costs a GET of up to 2 MB; who shows them to readers
         has the store fill them in.
         """
+        numbered = dict(_numbered(logged))
+        needed = {head.session.state_seq} | {
+            event.private.as_of.state_seq
+            for event in (numbered.get(one.dispatched_seq) for one in head.session.decisions)
+            if isinstance(event, DecisionDispatched) and event.private.as_of
+        }
         aside = {
             seq: event
-            for commit in logged
-            for seq, event in commit.numbered()
-            if isinstance(event, StateUpdated) and event.refs and seq != head.session.state_seq
+            for seq, event in numbered.items()
+            if isinstance(event, StateUpdated) and event.refs and seq not in needed
         }
         if not aside:
             return self._store.materialise(key, logged)
@@ -137,16 +149,26 @@ class SessionReader:
         record = self._agents(key.tenant, head.session.agent_id)
         has_worker = record is not None and bool(record.worker)
         is_function = record is not None and record.worker_is_function
+        seq = head.session.agent_seq
+        if not seq:
+            return Pinned({}, "", has_worker, is_function)  # the worker has named no config yet
         if record is not None and record.sha256 == head.session.agent_sha:
             return pin(record)
-        seq = head.session.agent_seq
         if not logged or seq < logged[0].first_seq:
             logged = self._store.materialise(key, self._store.log(key, seq, seq))
         for commit in logged:
             for number, event in commit.numbered():
                 if number == seq and isinstance(event, AgentUpdated):
-                    return Pinned(event.agent, event.private.sha256, has_worker, is_function)
+                    private = event.private
+                    return Pinned(
+                        event.agent, private.sha256, has_worker, is_function, private.layered
+                    )
         raise DefectError(f"{key.session} has no agent config at event {seq}")
+
+
+def _numbered(logged: tuple[Logged, ...]) -> Iterator[tuple[int, Event]]:
+    for commit in logged:
+        yield from commit.numbered()
 
 
 def seen_by(caller: Caller, head: Head | None) -> Head:
@@ -184,11 +206,32 @@ def _with(commit: Logged, events: Mapping[int, Event]) -> Logged:
     return replace(commit, events=tuple(events.get(seq, event) for seq, event in commit.numbered()))
 
 
+def state_at(
+    store: SessionStore, key: SessionKey, seq: int, logged: tuple[Logged, ...] = ()
+) -> Any:
+    """Return the worker's state of version `seq`, `None` for none; `logged` is at hand already."""
+    if not seq:
+        return None
+    at_hand = [commit for commit in logged if commit.first_seq <= seq <= commit.last_seq]
+    for number, event in _numbered(
+        tuple(at_hand) or store.materialise(key, store.log(key, seq, seq))
+    ):
+        if number == seq and isinstance(event, StateUpdated):
+            return event.state
+    return None
+
+
 def pin(record: AgentRecord) -> Pinned:
     """Return the part of an agent that a session pins. Source: decision-protocol O-23."""
     hidden = {"worker", "decides", "worker_secret"}
     config = {name: value for name, value in record.definition.items() if name not in hidden}
-    return Pinned(config, record.sha256, bool(record.worker), record.worker_is_function)
+    return Pinned(
+        config=config,
+        sha256=record.sha256,
+        has_worker=bool(record.worker),
+        worker_is_function=record.worker_is_function,
+        decides=record.definition.get("decides") or ("worker" if record.worker else "engine"),
+    )
 
 
 def _size_bytes(path: tuple[PathMessage, ...]) -> int:

@@ -29,6 +29,8 @@ class RebuildRequest:
         asked = self._event(key, seq, ModelCallRequested)
         header = self._event(key, asked.private.header_seq, RequestHeader).header
         boundary = asked.private.boundary
+        if boundary is None or asked.messages is not None:
+            return rebuild(asked, header, ())
         logged = self._store.materialise(
             key, self._store.log(key, boundary.from_seq, boundary.head_seq)
         )

@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from everturn.commands.attempts import Attempts
+from everturn.commands.change import ChangeSession
 from everturn.commands.reading import SessionReader, no_such_session, unreadable_hidden
+from everturn.commands.readings import settlement_reading
 from everturn.commands.second_look import looked_at_again
 from everturn.commands.vanishing import vanishing
-from everturn.errors import EverturnError
+from everturn.errors import DefectError
 from everturn.llm.catalogue import Catalogue
-from everturn.observability import logger
 from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
-from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey, TurnRecord
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.wake import Wake
 from everturn.protocol.client_input import (
+    ClientActionInput,
     ClientMessageInput,
     ClientMessagesInput,
     InputRequest,
@@ -29,12 +31,15 @@ from everturn.protocol.wire import to_json
 from everturn.rejections import NotYetSupported, SchemaViolation, UnknownSession
 from everturn.session.commands import KnownMessage
 from everturn.session.commands import SubmitInput as Submit
-from everturn.session.decide.entry import decide
+from everturn.session.decide.entry import Decided, decide
 from everturn.session.events.sessions import Owner as SessionOwner
-from everturn.session.facts import Facts, Stamp
-from everturn.session.propose import due_epoch_s
+from everturn.session.events.sessions import TurnContinued
+from everturn.session.facts import Facts
 from everturn.session.state import Session
 from everturn.store.codec import refusal
+
+Submits = ClientMessageInput | ClientMessagesInput | ClientActionInput
+"""Inputs that open a turn, or go on with one by a view."""
 
 KeepUploads = Callable[[str, Sequence[Mapping[str, Any]]], None]
 """Keeps the files of a tenant for good that messages refer to."""
@@ -48,6 +53,8 @@ class Submitted:
     turn_id: str
     duplicate: bool = False
     turn_status: Literal["running", "completed"] | None = None
+    is_continued: bool = False
+    """It went on with the turn that was open. Source: T-3.2."""
 
 
 class SubmitInput:
@@ -68,10 +75,7 @@ class SubmitInput:
     ) -> None:
         self._store = store
         self._reader = reader
-        self._wake = wake
-        self._clock = clock
-        self._by = by
-        self._runnable_s = runnable_s
+        self._change = ChangeSession(store, reader, wake, clock, by, runnable_s, attempts)
         self._check_route = check_route
         self._attempts = attempts
         self._keep_uploads = keep_uploads
@@ -83,11 +87,9 @@ class SubmitInput:
         """
         owner = _owner(caller, request)
         client_input = request.input
-        if not isinstance(client_input, ClientMessageInput | ClientMessagesInput):
-            raise NotYetSupported(f"Inputs of type {client_input.type} are not taken yet.")
-        if isinstance(client_input, ClientMessagesInput) and client_input.client is not None:
-            raise NotYetSupported("client: client context is not taken yet; leave it out.")
-        stamp = self._stamp()
+        if not isinstance(client_input, Submits):
+            raise DefectError(f"{client_input.type} opens no turn")
+        stamp = self._change.stamp()
         if client_input.turn_id:
             check_new_turn_id(client_input.turn_id)
         key = SessionKey(caller.tenant, request.session_id or stamp.uuid(1))
@@ -102,9 +104,11 @@ class SubmitInput:
             owner=owner,
             input_type=client_input.type,
             view=_view(client_input),
-            stream=bool(client_input.stream),
+            stream=bool(getattr(client_input, "stream", None)),
+            client=_client(client_input),
+            action=_action(client_input),
         )
-        with looked_at_again(self._wake, self._clock, key):
+        with looked_at_again(self._change.wake, self._change.clock, key):
             return self._submit(command)
 
     def _submit(self, wanted: _Submit) -> Submitted:
@@ -140,7 +144,7 @@ class SubmitInput:
                 facts = self._reader.load(key, head).facts
         self._check_route(key.tenant, facts)
         known = self._known_messages(wanted, head)
-        stamp = self._stamp()
+        stamp = self._change.stamp()
         session = head.session if head else Session()
         command = Submit(
             stamp=stamp,
@@ -154,33 +158,16 @@ class SubmitInput:
             known=known,
             stream=wanted.stream,
             is_frontend=wanted.caller.privilege is Who.FRONTEND,
+            decides=facts.agent.decides,
+            client=wanted.client,
+            action=wanted.action,
+            readings=_readings(wanted.view, session, facts),
         )
         decided = decide(session, command)
         self._keep_uploads(key.tenant, _new_ones(wanted, known))
-        before = head.owner.epoch if head and head.owner else 0
-        committed = self._store.append(
-            NewCommit(
-                key=key,
-                before=head,
-                after=decided.session,
-                events=decided.events,
-                commit_id=stamp.uuid(0),
-                at_ms=stamp.now_ms,
-                by=self._by,
-                wake="llm" if decided.session.calls else None,
-                owner=Owner(before, ""),
-                due_epoch_s=due_epoch_s(
-                    decided.session,
-                    stamp.now_ms,
-                    self._runnable_s,
-                    head.due_epoch_s if head else None,
-                ),
-                created=head.created if head else stamp.uuid(3),
-            )
-        )
-        if decided.session.calls:
-            self._send_wake(key, committed)
-        return Submitted(key.session, wanted.turn_id)
+        self._change.append(key, head, decided, stamp)
+        continued = session.turn.id if session.turn and _is_continued(decided) else ""
+        return Submitted(key.session, continued or wanted.turn_id, is_continued=bool(continued))
 
     def _known_messages(self, wanted: _Submit, head: Head | None) -> tuple[KnownMessage, ...]:
         ids = [message["id"] for message in wanted.view if message.get("id")]
@@ -188,18 +175,6 @@ class SubmitInput:
             return ()
         places = self._store.nodes(wanted.key, ids)
         return tuple(KnownMessage(p.id, p.seq, p.branch, p.depth) for p in places.values())
-
-    def _send_wake(self, key: SessionKey, head: Head) -> None:
-        """Tell a driver at once; if that fails, the table's stream will. Source: architecture 2."""
-        try:
-            dedup = f"{head.created}.{head.version}"
-            self._wake.now(key, head.created, "llm", head.version, dedup)
-        except EverturnError as error:  # the input is recorded: whatever it is, the answer is 202
-            code = getattr(error, "code", type(error).__name__)
-            logger.warning("wake-up could not be sent; the stream will send it", reason=code)
-
-    def _stamp(self) -> Stamp:
-        return Stamp(self._clock.now_ms(), self._clock.entropy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +188,11 @@ class _Submit:
 
     agent_id: str
     owner: SessionOwner
-    input_type: Literal["client.message", "client.messages"]
+    input_type: Literal["client.message", "client.messages", "client.action"]
     view: tuple[Mapping[str, Any], ...]
     stream: bool
+    client: Mapping[str, Any] | None
+    action: Mapping[str, Any] | None
 
 
 def _owner(caller: Caller, request: InputRequest) -> SessionOwner:
@@ -247,11 +224,41 @@ def _check_owner(head: Head | None, wanted: _Submit) -> None:
     )
 
 
-def _view(client_input: ClientMessageInput | ClientMessagesInput) -> tuple[dict[str, Any], ...]:
+def _client(client_input: Submits) -> dict[str, Any] | None:
+    given = getattr(client_input, "client", None)
+    return to_json(given) if given is not None else None
+
+
+def _action(client_input: Submits) -> dict[str, Any] | None:
+    if not isinstance(client_input, ClientActionInput):
+        return None
+    named: dict[str, Any] = {"name": client_input.name}
+    return named if client_input.args is None else {**named, "args": client_input.args}
+
+
+def _readings(view: Sequence[Mapping[str, Any]], session: Session, facts: Facts) -> dict[str, str]:
+    """Return which answers to the client's own tools break their schemas. Source: U-8."""
+    found: dict[str, str] = {}
+    for message in view:
+        call_id = message.get("tool_call_id") or ""
+        action = {"type": "tool.result", "result": message.get("content")}
+        problem = settlement_reading(action, call_id, session, facts) if call_id else None
+        if isinstance(problem, str):
+            found[call_id] = problem
+    return found
+
+
+def _is_continued(decided: Decided) -> bool:
+    return any(isinstance(event, TurnContinued) for event in decided.events)
+
+
+def _view(client_input: Submits) -> tuple[dict[str, Any], ...]:
+    if isinstance(client_input, ClientActionInput):
+        return ()
     messages: Sequence[DraftMessage] = (
-        (client_input.message,)
-        if isinstance(client_input, ClientMessageInput)
-        else client_input.messages
+        client_input.messages
+        if isinstance(client_input, ClientMessagesInput)
+        else (client_input.message,)
     )
     return tuple(to_json(message) for message in messages)
 
@@ -271,7 +278,10 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
         return Submitted(wanted.key.session, turn.id, True, "running")
     if record is not None:
         name = record.alias_of or record.turn_id
-        return Submitted(wanted.key.session, name, True, "completed")
+        status: Literal["running", "completed"] = (
+            "running" if turn is not None and turn.id == name else "completed"
+        )
+        return Submitted(wanted.key.session, name, True, status)
     return None
 
 
@@ -281,6 +291,8 @@ def demo_allowed(
     """Return the check that a tenant may use the provider that its agent names."""
 
     def check(tenant: str, facts: Facts) -> None:
+        if facts.agent.config.get("handler") == "worker":
+            return  # the worker runs its model calls
         off = tenant_record(tenant).get("demo_provider") == "off"
         if facts.route.provider == "demo" and (off or catalogue.route("demo") is None):
             raise NotYetSupported(

@@ -25,6 +25,7 @@ class DeciderByTarget:
         timeout_s: float,
         idempotency_key: str | None,
         cancelled: Callable[[], bool],
+        on_delta: Callable[[str], None] | None = None,
     ) -> WorkerAnswer:
         """Have the decider of the target deliver."""
         is_function = target.url.startswith(ARN_PREFIX)
@@ -36,4 +37,5 @@ class DeciderByTarget:
             timeout_s=timeout_s,
             idempotency_key=idempotency_key,
             cancelled=cancelled,
+            on_delta=on_delta,
         )

@@ -69,6 +69,7 @@ class LambdaDecider:
         timeout_s: float,
         idempotency_key: str | None,  # noqa: ARG002
         cancelled: Callable[[], bool],
+        on_delta: Callable[[str], None] | None = None,  # noqa: ARG002  a function does not stream
     ) -> WorkerAnswer:
         """Invoke the function with `body`, a DecisionRequest, as its event, and wait for its end.
 

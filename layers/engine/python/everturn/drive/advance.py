@@ -141,7 +141,8 @@ class _Drive:
         self._effects.keep_only(proposals.effects)
         now_ms = self._holding.now_ms()
         due_ms = proposals.next_due_ms
-        if due_ms is not None and due_ms <= now_ms and self._commit(self._proceeding):
+        is_due = proposals.is_ready or (due_ms is not None and due_ms <= now_ms)
+        if is_due and self._commit(self._proceeding):
             return True
         started = [self._start(effect) for effect in proposals.effects]
         if not self._effects:
@@ -174,15 +175,8 @@ class _Drive:
 
     def _read(self, mail: Mail) -> None:
         match mail:
-            case Seen(head=None):
-                raise OwnerChanged  # deleted meanwhile
-            case Seen(head=Head() as head) if head.created != self._holding.head.created:
-                raise OwnerChanged  # deleted, and its id is used again
-            case Seen(head=Head() as head, watch=watch):
-                self._stream.watched_by(watch)
-                if head.version > self._holding.head.version:
-                    for commit in self._holding.reload():
-                        self._stream.commit(commit)
+            case Seen(head=head, watch=watch):
+                self._look(head, watch)
             case Ended():
                 self._end(mail)
 
@@ -197,6 +191,14 @@ class _Drive:
             self._commit(ended.make)
         elif isinstance(effect, HandToMachine):
             self._handed.add(effect)
+
+    def _look(self, head: Head | None, watch: Watch) -> None:
+        if head is None or head.created != self._holding.head.created:
+            raise OwnerChanged  # deleted meanwhile; its id may be used again
+        self._stream.watched_by(watch)
+        if head.version > self._holding.head.version:
+            for commit in self._holding.reload():
+                self._stream.commit(commit)
 
     def _commit(self, make: MakeCommand) -> bool:
         """Commit and tell the readers; returns whether there was something to commit."""

@@ -22,6 +22,7 @@ def deliver(
     *,
     timeout_s: float,
     cancelled: Callable[[], bool],
+    on_delta: Callable[[str], None] | None = None,
 ) -> WorkerAnswer:
     """Send `request` to the worker that the agent has at this moment. Source: O-19, O-2."""
     if record is None or not record.worker:
@@ -39,4 +40,5 @@ def deliver(
         timeout_s=max(0.001, min(timeout_s, DELIVERY_LIMIT_S)),
         idempotency_key=request["trigger"].get("idempotency_key"),
         cancelled=cancelled,
+        on_delta=on_delta,
     )

@@ -214,7 +214,10 @@ class Holding:
             self.key, (_as_logged(loaded.head, head, decided, stamp.now_ms, epoch),)
         )
         path = tuple(n for n in decided.path if n.seq >= decided.session.window.from_seq)
-        facts = replace(loaded.facts, path=path)
+        facts = replace(loaded.facts, path=path, agent=decided.agent, route=decided.route)
+        if loaded.facts.events:
+            added = dict(event for commit in logged for event in commit.numbered())
+            facts = replace(facts, events={**loaded.facts.events, **added})
         self._take(Loaded(head, (*loaded.logged, *logged), facts))
         return logged[0]
 

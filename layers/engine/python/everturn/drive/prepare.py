@@ -7,19 +7,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from everturn.commands.reading import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
 from everturn.drive.decision import DELIVERY_LIMIT_S, deliver
 from everturn.drive.holding import Holding, MakeCommand
 from everturn.drive.llm import REQUEST_LIMIT_S, Attempt, rebuilt, requested_event, run_model_call
 from everturn.drive.machine import SlowDelivery, is_function, obstacle, patiently
+from everturn.drive.question import pointless, question_body, to_answer_command, unsendable
 from everturn.drive.stream import Stream
-from everturn.drive.tool import state_of, to_command, to_request
+from everturn.drive.tool import to_command, to_request
 from everturn.drive.tools import Tools
 from everturn.errors import DefectError
-from everturn.ports.decider import Deferred, DeliveryFailed
+from everturn.llm.formats.anthropic import UnsupportedContent
+from everturn.llm.formats.bodies import delta_reader
+from everturn.ports.decider import DeliveryFailed, WorkerAnswer
 from everturn.ports.wake import FunctionRun
 from everturn.protocol.llm import StreamDelta
 from everturn.protocol.wake import Settles
+from everturn.session.decide.delivery_failures import EXECUTES
 from everturn.session.events.model_calls import RequestHeader
 from everturn.session.events.sessions import SessionCreated
 from everturn.session.propose import CallModel, DeliverToWorker, Effect, HandToMachine
@@ -71,8 +76,7 @@ class Preparer:
         if decision.attempt != settles.attempt:
             return None
         answer = from_value(settles.answer) if error is None else from_step_error(error)
-        facts, deliveries = holding.loaded.facts, self._tools.deliveries
-        return to_command(answer, decision, call, facts, self._state(), deliveries)
+        return self._heard(decision, call)(answer)
 
     def _model_call(self, effect: CallModel) -> Prepared:
         holding, stream = self._holding, self._stream
@@ -103,36 +107,84 @@ class Preparer:
     def _delivery(self, effect: DeliverToWorker) -> Prepared:
         holding, tools = self._holding, self._tools
         decision, call = self._subject(effect)
-        facts, state = holding.loaded.facts, self._state()
-        request = to_request(holding.session, decision, call, holding.loaded, state, self._owner())
+        if decision.trigger in EXECUTES and call is None:
+            return Prepared(0, lambda _revoked: pointless(decision, tools.deliveries))
+        try:
+            request = self._request(decision)
+        except UnsupportedContent as error:
+            failed = unsendable(decision, call, str(error), tools.deliveries)
+            return Prepared(0, lambda _revoked: failed)
+        heard, on_delta = self._heard(decision, call), self._on_delta(decision, call)
         record = tools.agents(holding.key.tenant, holding.session.agent_id)
         limit_s = self._time_left_s(decision.deadline_ms, DELIVERY_LIMIT_S)
 
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
-            until = time.monotonic() + limit_s
             answer = deliver(
-                tools.decider, record, tools.secrets, request, timeout_s=limit_s, cancelled=revoked
+                tools.decider,
+                record,
+                tools.secrets,
+                request,
+                timeout_s=limit_s,
+                cancelled=revoked,
+                on_delta=on_delta,
             )
-            if isinstance(answer, Deferred):
-                answer = _waited(until, revoked)
-            if revoked():
-                return None
-            return to_command(answer, decision, call, facts, state, tools.deliveries)
+            return None if revoked() else heard(answer)
 
         return Prepared(limit_s, run)
+
+    def _request(self, decision: Decision) -> dict[str, Any]:
+        """Return the body of a delivery."""
+        holding = self._holding
+        if holding.session.decides == "worker":
+            return question_body(holding, decision, self._owner())
+        call = holding.session.call(decision.call_id)
+        if call is None:
+            raise DefectError(f"there is nothing to deliver for {decision.id}")
+        loaded, owner = holding.loaded, self._owner()
+        return to_request(holding.session, decision, call, loaded, self._state(), owner)
+
+    def _heard(
+        self, decision: Decision, call: Call | None
+    ) -> Callable[[WorkerAnswer], MakeCommand]:
+        """Return what tells what a worker's answer means."""
+        holding, tools = self._holding, self._tools
+        if call is None or holding.session.decides == "worker":
+            return lambda answer: to_answer_command(
+                answer, decision, holding, tools.reader, tools.deliveries
+            )
+        facts, state = holding.loaded.facts, self._state()
+        return lambda answer: to_command(answer, decision, call, facts, state, tools.deliveries)
+
+    def _on_delta(self, decision: Decision, call: Call | None) -> Callable[[str], None] | None:
+        """Return what shows the deltas of a model call that the worker streams. Source: W-8."""
+        if call is None or decision.trigger != "llm.execute" or not call.stream:
+            return None
+        holding, stream = self._holding, self._stream
+        read = delta_reader(requested_event(call, holding.loaded.logged).format)
+        stream.begin(
+            holding.dispatch_seq, call.id, call.attempt, call.turn_id, holding.session.agent_id
+        )
+
+        def show(text: str) -> None:
+            delta = read(text)
+            if delta is not None:
+                stream.delta(call.id, call.attempt, delta)
+
+        return show
 
     def _handing(self, effect: HandToMachine, *, is_fresh: bool) -> Prepared:
         holding, tools = self._holding, self._tools
         decision, call = self._subject(effect)
-        facts, state, head = holding.loaded.facts, self._state(), holding.head
-        request = to_request(holding.session, decision, call, holding.loaded, state, self._owner())
+        if call is None:
+            return Prepared(0, lambda _revoked: pointless(decision, tools.deliveries))
+        request, heard, head = self._request(decision), self._heard(decision, call), holding.head
         record = tools.agents(holding.key.tenant, holding.session.agent_id)
         slow = SlowDelivery(decision, call, request, record, is_fresh)
 
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
             found = obstacle(slow, tools.functions, tools.deliveries)
             if isinstance(found, DeliveryFailed):
-                return to_command(found, decision, call, facts, state, tools.deliveries)
+                return heard(found)
             if found is not None or record is None or not is_function(record):
                 return found
             started = FunctionRun(
@@ -151,12 +203,13 @@ class Preparer:
 
         return Prepared(tools.patience_s, run)
 
-    def _subject(self, effect: DeliverToWorker | HandToMachine) -> tuple[Decision, Call]:
-        decision = self._holding.session.decision(effect.decision_id)
-        call = self._holding.session.call(effect.call_id)
-        if decision is None or call is None:
+    def _subject(self, effect: DeliverToWorker | HandToMachine) -> tuple[Decision, Call | None]:
+        """Return the question, and the call that it asks to run, where that is open still."""
+        session = self._holding.session
+        decision = session.decision(effect.decision_id)
+        if decision is None:
             raise DefectError(f"there is nothing to deliver for {effect.decision_id}")
-        return decision, call
+        return decision, session.call(effect.call_id)
 
     def _time_left_s(self, deadline_ms: int | None, limit_s: float) -> float:
         if deadline_ms is None:
@@ -180,12 +233,7 @@ class Preparer:
         """Return the worker's state that holds, `None` where there is none."""
         holding, store = self._holding, self._tools.store
         seq = holding.session.state_seq
-        if not seq:
-            return None
-        found = state_of(seq, holding.loaded.logged)
-        if found is None:
-            found = state_of(seq, store.materialise(holding.key, store.log(holding.key, seq, seq)))
-        return found.state if found else None
+        return state_at(store, holding.key, seq, holding.loaded.logged)
 
     def _owner(self) -> dict[str, Any]:
         """Return the session's owner as a worker sees it. Source: decision-protocol Q-8."""
@@ -197,15 +245,3 @@ class Preparer:
         if not isinstance(created, SessionCreated):
             raise DefectError("a log begins with session.created")
         return created.owner.model_dump(exclude_none=True)
-
-
-def _waited(until: float, revoked: Callable[[], bool]) -> DeliveryFailed:
-    """Keep a delivery that the worker took on live until its deadline. Source: D-7."""
-    while time.monotonic() < until and not revoked():
-        time.sleep(min(0.5, max(0.0, until - time.monotonic())))
-    return DeliveryFailed(
-        error="the worker said that it would answer later, and did not",
-        code="deadline_exceeded",
-        retryable=True,
-        started="unknown",
-    )

@@ -85,6 +85,7 @@ class Decider(Protocol):
         timeout_s: float,
         idempotency_key: str | None,
         cancelled: Callable[[], bool],
+        on_delta: Callable[[str], None] | None = None,
     ) -> WorkerAnswer:
-        """Never raises for what a worker does."""
+        """Never raises for what a worker does; `on_delta` gets the text of each delta (W-8)."""
         ...

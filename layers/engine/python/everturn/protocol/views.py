@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from everturn.protocol.agent import AgentConfig, Decides
 from everturn.protocol.call import Call
 from everturn.protocol.events import EventEnvelope
-from everturn.protocol.ids import AgentId, MessageId, NodeId, SessionId, TurnId
+from everturn.protocol.ids import AgentId, InterruptId, MessageId, NodeId, SessionId, TurnId
 from everturn.protocol.message import Message
 from everturn.protocol.wire import Json, Maybe, Seq, WireModel
 
@@ -43,6 +43,33 @@ class Accepted(WireModel):
 
     turn_status: Maybe[Literal["running", "completed"]] = None
     """With `duplicate`: how far that turn is."""
+
+    continued: Maybe[Literal[True]] = None
+    """It went on with the open turn, whose id this is."""
+
+
+class Continued(WireModel):
+    """An input that opens no turn is recorded. Source: decision-protocol O-22."""
+
+    ok: Literal[True]
+    session_id: SessionId
+    resumed: Maybe[bool] = None
+    """Of a resume: whether the interrupt was open."""
+
+
+class Answered(WireModel):
+    """A late answer is taken. Source: decision-protocol D-11."""
+
+    ok: Literal[True]
+    duplicate: Maybe[Literal[True]] = None
+    """The question was over already; nothing was recorded."""
+
+
+class Interrupting(WireModel):
+    """The session is paused."""
+
+    ok: Literal[True]
+    interrupt_id: InterruptId
 
 
 class Quarantined(WireModel):

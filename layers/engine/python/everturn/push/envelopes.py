@@ -23,7 +23,8 @@ from everturn.session.events.tool_calls import ToolCallRequested
 HIDDEN: Final[dict[str, frozenset[str]]] = {
     "message.new": frozenset({"id"}),
     "request.header": frozenset({"sha256"}),
-    "decision.queued": frozenset({"news"}),
+    "decision.queued": frozenset({"news", "client", "action", "agent"}),
+    "llm.call.requested": frozenset({"messages"}),
     "turn.started": frozenset({"stream"}),
 }
 """Fields of the stored form that are not part of the public one, beside `private` and `refs`."""

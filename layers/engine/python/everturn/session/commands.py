@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from everturn.session.events.interrupts import Origin
 from everturn.session.events.sessions import Owner
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Stamp
@@ -33,12 +34,23 @@ class SubmitInput:
     turn_id: str
     """The client's, or minted."""
 
-    input_type: Literal["client.message", "client.messages"]
+    input_type: Literal["client.message", "client.messages", "client.action"]
     view: tuple[Mapping[str, Any], ...]
     """`DraftMessage`s as JSON; a single message is a view that has the path before it."""
 
     known: tuple[KnownMessage, ...] = ()
     stream: bool = False
+    decides: Literal["engine", "worker"] = "engine"
+    """Who decides in a session that this creates; of one that is there it is known."""
+
+    client: Mapping[str, Any] | None = None
+    """A `ClientContext` as JSON. Source: decision-protocol K-4 to K-7."""
+
+    action: Mapping[str, Any] | None = None
+    """Of a `client.action`: `{name, args?}`."""
+
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """By call id: how the view's answer to a client tool breaks its output schema. U-8."""
     is_frontend: bool = False
     """An end user's client sends it, which may not write everybody's part. Source: V-11."""
 
@@ -111,6 +123,76 @@ class ToolRefused:
 @dataclass(frozen=True, slots=True)
 class LeftOpen:
     """The worker will settle the call later. Source: decision-protocol 8.4, `{}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDecision:
+    """A worker that decides answered a question. Source: decision-protocol, section 6."""
+
+    stamp: Stamp
+    facts: Facts
+    decision_id: str
+    response: Mapping[str, Any]
+    """A `DecisionResponse` as JSON, in order by itself."""
+
+    readings: Mapping[int, str | ModelAnswered | ModelFailure] = field(default_factory=dict)
+    """By an action's position: what breaks a tool's schema, or what a model's body says."""
+
+    attempt: int | None = None
+    """The delivery that was answered; `None` where the answer came by `workers/submit`."""
+
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class DeferDecision:
+    """The worker took a question and will answer later. Source: decision-protocol D-7."""
+
+    stamp: Stamp
+    facts: Facts
+    decision_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SettleCall:
+    """Somebody ends a call from outside. Source: decision-protocol U-6, U-12."""
+
+    stamp: Stamp
+    facts: Facts
+    action: Mapping[str, Any]
+    """A settle action as JSON, with its `id`."""
+
+    handlers: tuple[str, ...]
+    """Whose calls this caller may end."""
+
+    reading: str | ModelAnswered | ModelFailure | None = None
+    deliveries: Deliveries = field(default_factory=Deliveries)
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseInterrupt:
+    """Somebody outside pauses the path. Source: decision-protocol I-12."""
+
+    stamp: Stamp
+    facts: Facts
+    interrupt_id: str
+    origin: Origin
+    reason: str
+    payload: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeInterrupt:
+    """Somebody outside clears an interrupt. Source: decision-protocol I-8."""
+
+    stamp: Stamp
+    facts: Facts
+    interrupt_id: str
+    origin: Origin
+    """The privilege of who asks."""
+
+    payload: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +274,11 @@ class FailTurn:
 Command = (
     SubmitInput
     | SettleModelCall
+    | AnswerDecision
+    | DeferDecision
+    | SettleCall
+    | RaiseInterrupt
+    | ResumeInterrupt
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly

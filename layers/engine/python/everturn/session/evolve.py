@@ -8,11 +8,13 @@ from typing import assert_never
 
 from everturn.session.events.decisions import (
     DecisionCompleted,
+    DecisionDeferred,
     DecisionDispatched,
     DecisionDropped,
     DecisionErrored,
     DecisionQueued,
 )
+from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import (
     ModelCallAborted,
@@ -30,6 +32,7 @@ from everturn.session.events.sessions import (
     StepStarted,
     TurnAdmitted,
     TurnCompleted,
+    TurnContinued,
     TurnStalled,
     TurnStarted,
 )
@@ -44,7 +47,7 @@ from everturn.session.events.tool_calls import (
 )
 from everturn.session.evolve_calls import with_model_event, with_tool_event, without_call
 from everturn.session.evolve_decisions import with_decision_event
-from everturn.session.state import Head, Session, Turn, Window
+from everturn.session.state import Head, Interrupt, Session, Turn, Window
 from everturn.session.window import has_turn, with_message, with_turn
 
 
@@ -64,6 +67,7 @@ def evolve(session: Session, event: Event) -> Session:
             SessionCreated()
             | TurnStarted()
             | TurnAdmitted()
+            | TurnContinued()
             | TurnStalled()
             | TurnCompleted()
             | SessionDone()
@@ -76,6 +80,7 @@ def evolve(session: Session, event: Event) -> Session:
         case (
             DecisionQueued()
             | DecisionDispatched()
+            | DecisionDeferred()
             | DecisionCompleted()
             | DecisionErrored()
             | DecisionDropped()
@@ -93,6 +98,8 @@ def evolve(session: Session, event: Event) -> Session:
             after = with_model_event(after, event)
         case ToolCallRequested() | ToolCallDispatched() | ToolCallCompleted() | ToolCallErrored():
             after = with_tool_event(after, event)
+        case SessionInterrupted() | InterruptResumed():
+            after = _interrupts(after, event)
         case CallVoided(id=call_id):
             after = without_call(after, call_id)
         case SettleIgnored():
@@ -107,6 +114,7 @@ def _turns(
     event: SessionCreated
     | TurnStarted
     | TurnAdmitted
+    | TurnContinued
     | TurnStalled
     | TurnCompleted
     | SessionDone
@@ -132,12 +140,13 @@ def _turns(
             turn = _turn(session, stalled=True)
         case TurnCompleted(outcome=outcome):
             turn = None
-            session = replace(session, last_outcome=outcome)
+            open_ = tuple(one for one in session.interrupts if one.turn_id != event.turn_id)
+            session = replace(session, last_outcome=outcome, interrupts=open_)
         case StepStarted(step=step, call_id=call_id, attempt=attempt):
             turn = _turn(session, step=step, step_call=call_id, step_attempt=attempt)
         case StepEnded():
             turn = _turn(session, step_call="", step_attempt=0)
-        case SessionDone():
+        case SessionDone() | TurnContinued():
             pass
         case _:
             assert_never(event)
@@ -158,6 +167,24 @@ def _path(session: Session, event: MessageNew | AgentUpdated | StateUpdated) -> 
             return replace(session, agent_seq=session.seq, agent_sha=private.sha256)
         case StateUpdated():
             return replace(session, state_seq=session.seq)
+        case _:
+            assert_never(event)
+
+
+def _interrupts(session: Session, event: SessionInterrupted | InterruptResumed) -> Session:
+    match event:
+        case SessionInterrupted():
+            raised = Interrupt(
+                event.interrupt_id,
+                session.seq,
+                event.origin,
+                event.turn_id or "",
+                event.subject_call or "",
+            )
+            return replace(session, interrupts=(*session.interrupts, raised))
+        case InterruptResumed():
+            left = tuple(one for one in session.interrupts if one.id != event.interrupt_id)
+            return replace(session, interrupts=left)
         case _:
             assert_never(event)
 

@@ -79,12 +79,12 @@ def _requested(session: Session, event: ModelCallRequested) -> Session:
         stream=event.stream,
         turn_id=event.turn_id or "",
     )
-    turn = session.turn
+    turn, boundary = session.turn, event.private.boundary
     return replace(
         session,
         calls=(*session.calls, call),
         turn=replace(turn, model_calls=turn.model_calls + 1) if turn else None,
-        window=begin_at(session.window, event.private.boundary.from_seq),
+        window=begin_at(session.window, boundary.from_seq) if boundary else session.window,
     )
 
 

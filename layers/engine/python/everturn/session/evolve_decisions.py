@@ -7,6 +7,7 @@ from typing import assert_never
 
 from everturn.session.events.decisions import (
     DecisionCompleted,
+    DecisionDeferred,
     DecisionDispatched,
     DecisionDropped,
     DecisionErrored,
@@ -19,6 +20,7 @@ def with_decision_event(
     session: Session,
     event: DecisionQueued
     | DecisionDispatched
+    | DecisionDeferred
     | DecisionCompleted
     | DecisionErrored
     | DecisionDropped,
@@ -26,10 +28,24 @@ def with_decision_event(
     """Return `session` as an event of a decision leaves it."""
     match event:
         case DecisionQueued():
-            decision = Decision(event.id, event.trigger_type, session.seq, event.call_id or "")
-            return replace(session, decisions=(*session.decisions, decision))
+            decision = Decision(
+                id=event.id,
+                trigger=event.trigger_type,
+                seq=session.seq,
+                call_id=event.call_id or "",
+                turn_id=(event.turn_id or "") if session.decides == "worker" else "",
+            )
+            return replace(session, decisions=_in_line(session, decision))
         case DecisionDispatched():
             return _with_decision(session, event)
+        case DecisionDeferred(id=decision_id):
+            decisions = tuple(
+                replace(one, status="deferred", may_have_started=True)
+                if one.id == decision_id
+                else one
+                for one in session.decisions
+            )
+            return replace(session, decisions=decisions)
         case DecisionErrored(retryable=True):
             invalid = event.private.invalid
             decisions = tuple(
@@ -52,6 +68,25 @@ def with_decision_event(
             return replace(session, decisions=kept)
         case _:
             assert_never(event)
+
+
+def _in_line(session: Session, decision: Decision) -> tuple[Decision, ...]:
+    """Return the decisions with a new one at the end; a resumed interrupt goes to the front.
+
+    It stands behind those that are live, and behind interrupts resumed before it. D-16, I-9.
+    """
+    line = session.decisions
+    if decision.trigger != "interrupt.resumed":
+        return (*line, decision)
+    at = next(
+        (
+            at
+            for at, one in enumerate(line)
+            if one.status == "queued" and one.trigger != "interrupt.resumed"
+        ),
+        len(line),
+    )
+    return (*line[:at], decision, *line[at:])
 
 
 def _with_decision(session: Session, event: DecisionDispatched) -> Session:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from everturn.protocol.ids import uuid7
+from everturn.session.events.stored import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ class Pinned:
     has_worker: bool
     worker_is_function: bool = False
     """The worker is a Lambda function, which the step machine can invoke."""
+    layered: tuple[str, ...] = ()
+    """Names of the client's tools in it, there for one turn. Source: K-5."""
+
+    decides: Literal["engine", "worker"] = "engine"
+    """Who would decide in a session that begins now; of one that is there its head knows."""
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """Return the config's tool of that name. Source: decision-protocol U-3."""
@@ -76,3 +82,9 @@ class Facts:
 
     taken: frozenset[str] = field(default_factory=frozenset)
     """Ids from outside that are known to be used in the session."""
+
+    events: Mapping[int, Event] = field(default_factory=dict)
+    """The log by number, bodies in their places; only where a worker decides. Source: Q-1."""
+
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    """Where other model selectors lead, as far as an answer names any."""

@@ -5,11 +5,15 @@ It has no rules of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 from everturn.protocol.json_text import compact
 from everturn.session.events.messages import MessageNew, MessagePrivate, MessageSource
+from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.stored import Event
+from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import evolve
 from everturn.session.facts import Facts, PathMessage, Stamp
 from everturn.session.refs import Ref
@@ -25,8 +29,18 @@ class Journal:
         self.facts = facts
         self.path = list(facts.path)
         self.events: list[Event] = []
-        self._stamp = stamp
+        self.stamp = stamp
         self._minted = 0
+
+    def copy(self) -> Journal:
+        """Return a journal that goes on from here, while this one stays as it is."""
+        other = copy(self)
+        other.path, other.events = list(self.path), list(self.events)
+        return other
+
+    def become(self, other: Journal) -> None:
+        """Take over what a copy came to."""
+        self.__dict__.update(other.__dict__)
 
     def add(self, event: Event) -> int:
         """Append `event`; return its number in the log."""
@@ -34,10 +48,20 @@ class Journal:
         self.session = evolve(self.session, event)
         return self.session.seq
 
+    def event(self, seq: int) -> Event | None:
+        """Return an event of the log by its number, as far as what was read tells, or of ours."""
+        own = seq - 1 - (self.session.seq - len(self.events))
+        return self.events[own] if own >= 0 else self.facts.events.get(seq)
+
+    def all_events(self) -> Iterator[tuple[int, Event]]:
+        """Yield every event that was read, and ours after them, with their numbers."""
+        yield from self.facts.events.items()
+        yield from enumerate(self.events, start=self.session.seq - len(self.events) + 1)
+
     def mint(self) -> str:
         """Return a fresh id."""
         self._minted += 1
-        return self._stamp.uuid(self._minted)
+        return self.stamp.uuid(self._minted)
 
     def is_known(self, message_id: str) -> bool:
         """Return whether that message id is taken, as far as what was read tells."""
@@ -49,12 +73,19 @@ class Journal:
         """Return whether that tool call id is taken, as far as what was read tells."""
         return (
             call_id in self.facts.taken
-            or self.session.call(call_id) is not None
+            or self.was_asked(call_id)
             or any(
                 made["id"] == call_id
                 for node in self.path
                 for made in node.message.get("tool_calls") or ()
             )
+        )
+
+    def was_asked(self, call_id: str) -> bool:
+        """Return whether a call of that id was ever opened; it needs the whole log. X-6."""
+        return self.session.call(call_id) is not None or any(
+            isinstance(event, ToolCallRequested | ModelCallRequested) and event.id == call_id
+            for _, event in self.all_events()
         )
 
     @property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from everturn.session.slots import has_room
-from everturn.session.state import Call, CallStatus, Session
+from everturn.session.slots import has_room, may_go_live
+from everturn.session.state import Call, CallStatus, Decision, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,9 @@ class Proposals:
     due_subject: str = ""
     """What is due then; names the timer."""
 
+    is_ready: bool = False
+    """`Proceed` has something to do at once."""
+
     @property
     def runs_here(self) -> bool:
         """Return whether a driver has anything to run itself, that would be lost with it."""
@@ -66,11 +69,26 @@ def propose(session: Session) -> Proposals:
     ]
     dues = sorted(
         [_due(session, call) for call in session.calls]
-        + [(one.next_attempt_at_ms or 0, f"{one.id}/{one.attempt}") for one in session.decisions]
+        + [(_decision_due(one), f"{one.id}/{one.attempt}") for one in session.decisions]
     )  # a live delivery keeps its own deadline: whoever sends it sees to that
     pending = [(due, subject) for due, subject in dues if due]
     due_ms, subject = pending[0] if pending else (None, "")
-    return Proposals((*models[:1], *deliveries), due_ms, subject)
+    return Proposals((*models[:1], *deliveries), due_ms, subject, _is_ready(session))
+
+
+def _decision_due(decision: Decision) -> int:
+    if decision.status == "deferred":
+        return decision.deadline_ms or 0
+    return decision.next_attempt_at_ms or 0
+
+
+def _is_ready(session: Session) -> bool:
+    """Return whether something waits only for a driver to start it."""
+    queued = [one for one in session.decisions if one.status == "queued"]
+    if any(may_go_live(session, one) for one in queued):
+        return True
+    tools = [c for c in session.calls if c.kind == "tool_call" and c.status is CallStatus.QUEUED]
+    return session.decides == "engine" and any(has_room(session, call) for call in tools)
 
 
 def _runs(call: Call) -> bool:
@@ -93,7 +111,7 @@ def due_epoch_s(session: Session, now_ms: int, runnable_s: int, before: int | No
     less. Source: storage-and-commits, "Commits" 6.
     """
     proposals = propose(session)
-    if proposals.runs_here:
+    if proposals.runs_here or proposals.is_ready:
         due = now_ms // 1000 + runnable_s
     elif proposals.next_due_ms is not None:
         due = proposals.next_due_ms // 1000 + TIMER_GRACE_S

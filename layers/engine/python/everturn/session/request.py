@@ -43,18 +43,26 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def header_for(agent: Pinned, route: Route) -> dict[str, Any]:
-    """Return everything in a request that is not history. Source: RH-1, L-1, L-5."""
-    config = agent.config
+def header_for(
+    agent: Pinned, route: Route, action: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return everything in a request that is not history. Source: RH-1, L-1, L-5.
+
+    What an `llm.call` action says wins over the config; with messages of its own, it has no system
+    prompt but what stands in them (L-3).
+    """
+    own, config = action or {}, agent.config
     call: dict[str, Any] = {"provider": route.provider, "model": route.model}
     for name in CALL_SETTINGS:
-        if config.get(name) is not None:
-            call[name] = config[name]
+        value = config.get(name) if own.get(name) is None else own[name]
+        if value is not None:
+            call[name] = value
     header: dict[str, Any] = {"config": call}
-    if config.get("system"):
+    if config.get("system") and own.get("messages") is None:
         header["system"] = config["system"]
-    if config.get("tools"):
-        header["tools"] = [_as_model_sees(tool) for tool in config["tools"]]
+    tools = config.get("tools") if own.get("tools") is None else own["tools"]
+    if tools:
+        header["tools"] = [_as_model_sees(tool) for tool in tools]
     return header
 
 
@@ -68,6 +76,23 @@ def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> Bui
     messages, repairs = _well_formed(path)
     if header.get("system"):
         messages = [{"role": "system", "content": header["system"]}, *messages]
+    failed = frozenset(m.message.get("tool_call_id", "") for m in path if m.is_error)
+    return _built(header, messages, tuple(repairs), failed)
+
+
+def explicit_request(
+    header: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
+) -> BuiltRequest:
+    """Return the request of an action with messages of its own: sent as they are. Source: L-3."""
+    return _built(header, [dict(message) for message in messages], (), frozenset())
+
+
+def _built(
+    header: Mapping[str, Any],
+    messages: list[dict[str, Any]],
+    repairs: tuple[str, ...],
+    failed: frozenset[str],
+) -> BuiltRequest:
     config = header["config"]
     body: dict[str, Any] = {"model": config["model"], "messages": messages}
     if header.get("tools"):
@@ -75,8 +100,7 @@ def build_request(header: Mapping[str, Any], path: Sequence[PathMessage]) -> Bui
     for name in CALL_SETTINGS:
         if name in config:
             body[name] = config[name]
-    failed = frozenset(m.message.get("tool_call_id", "") for m in path if m.is_error)
-    return BuiltRequest(body, digest(body), tuple(repairs), failed)
+    return BuiltRequest(body, digest(body), repairs, failed)
 
 
 def rebuild(
@@ -87,8 +111,13 @@ def rebuild(
     Raises `DefectError` where it is not the committed one, byte for byte. Source: RH-5.
     """
     boundary = asked.private.boundary
-    within = [node for node in path if boundary.from_seq <= node.seq <= boundary.head_seq]
-    request = build_request(header, within)
+    if asked.messages is not None:
+        request = explicit_request(header, asked.messages)
+    else:
+        within = [
+            node for node in path if boundary and boundary.from_seq <= node.seq <= boundary.head_seq
+        ]
+        request = build_request(header, within)
     if request.sha256 != asked.private.request_sha256:
         raise DefectError(f"the rebuilt request of {asked.id} is not the committed one")
     return request

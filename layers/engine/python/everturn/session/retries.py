@@ -20,6 +20,14 @@ REPEATABLE_ATTEMPTS: Final = 3
 """Attempts of a tool with such an effect. Source: agent-session 4."""
 
 
+def may_repeat(effect: Effect | None) -> bool:
+    """Return whether a tool may run again though its last run may have taken effect.
+
+    A worker-decided agent that sets no effect follows its retry policy alone. Source: O-11.
+    """
+    return effect is None or effect in REPEATABLE
+
+
 def max_attempts(policy: Retry) -> int:
     """Return how often a call may be tried: `max_retries` counts attempts, 0 is 1. Source: R-2."""
     return max(1, policy.max_retries)

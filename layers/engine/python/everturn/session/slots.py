@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.session.state import Call, Session
+from everturn.session.state import Call, Decision, Session
 
 OVERLAPPING: Final = 10
 """Deliveries of overlapping tools at once, beside the one slot. Source: decision-protocol O-5."""
@@ -17,3 +17,22 @@ def has_room(session: Session, call: Call) -> bool:
     if call.overlap:
         return sum(one.overlap for one in delivered) < OVERLAPPING
     return not any(not one.overlap for one in delivered)
+
+
+def may_go_live(session: Session, decision: Decision) -> bool:
+    """Return whether a queued question has a place: the slot, or one in the pool.
+
+    While the path is paused everything but the session's start is held. D-1, D-16, O-5.
+    """
+    if session.is_paused and decision.trigger != "session.start":
+        return False
+    overlaps = _overlaps(session, decision)
+    placed = [one for one in session.decisions if one.status != "queued"]
+    if overlaps:
+        return sum(_overlaps(session, one) for one in placed) < OVERLAPPING
+    return all(_overlaps(session, one) for one in placed)
+
+
+def _overlaps(session: Session, decision: Decision) -> bool:
+    call = session.call(decision.call_id) if decision.trigger == "tool.execute" else None
+    return call is not None and call.overlap

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
+from everturn.session.events.interrupts import Origin
 from everturn.session.events.shape import Retry, Usage
 from everturn.session.events.tool_calls import Effect
 
@@ -93,7 +94,7 @@ class Call:
     handler: Literal["server", "worker", "client"] = "server"
     depth: int = 0
     branch: int = 0
-    effect: Effect = "unclassified"
+    effect: Effect | None = "unclassified"
     overlap: bool = False
     stream: bool = False
     deadline_ms: int | None = None
@@ -109,7 +110,12 @@ class Decision:
     trigger: str
     seq: int
     call_id: str = ""
-    status: Literal["queued", "live", "retry_scheduled"] = "queued"
+    turn_id: str = ""
+    """Where a worker decides: the turn that it belongs to, none for `session.start`. T-11."""
+
+    status: Literal["queued", "live", "deferred", "retry_scheduled"] = "queued"
+    """`deferred`: the worker has it and answers by `workers/submit`. Source: D-7."""
+
     attempt: int = 0
     strikes: int = 0
     """Invalid answers in a row. Source: decision-protocol D-8."""
@@ -125,6 +131,19 @@ class Decision:
     next_attempt_at_ms: int | None = None
     by_machine: bool = False
     """The step machine makes the delivery that is live. Source: architecture, section 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """An interrupt that is open. Source: decision-protocol I-1."""
+
+    id: str
+    seq: int
+    """The event that raised it: it has the reason and the payload."""
+
+    origin: Origin
+    turn_id: str = ""
+    subject_call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +174,15 @@ class Session:
     """In the order they were asked for."""
 
     decisions: tuple[Decision, ...] = ()
-    """In the order they were queued."""
+    """In the order they were queued, resumed interrupts in front."""
+
+    interrupts: tuple[Interrupt, ...] = ()
+    """Those that are open, oldest first."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether an interrupt pauses the active path. Source: decision-protocol I-3."""
+        return bool(self.interrupts)
 
     def call(self, call_id: str) -> Call | None:
         """Return the open call with that id, if there is one."""
@@ -174,8 +201,10 @@ class Session:
 SESSION: TypeAdapter[Session] = TypeAdapter(Session)
 
 
-def status_of(session: Session) -> Literal["active", "idle", "done"]:
+def status_of(session: Session) -> Literal["interrupted", "active", "idle", "done"]:
     """Return the protocol's status. Source: decision-protocol S-6, first match wins."""
+    if session.is_paused:
+        return "interrupted"
     if session.turn is None:
         return "done" if session.last_outcome == "done" else "idle"
     busy = session.decisions or any(call.handler != "client" for call in session.calls)
@@ -184,4 +213,5 @@ def status_of(session: Session) -> Literal["active", "idle", "done"]:
 
 def is_quiescent(session: Session) -> bool:
     """Return whether the open turn waits for nothing. Source: decision-protocol T-9."""
-    return session.turn is not None and not session.decisions and not session.calls
+    held = session.decisions or session.calls or session.is_paused
+    return session.turn is not None and not held

@@ -17,7 +17,7 @@ from everturn.ports.sessions import Head, Logged, Owner, Quarantine, SessionKey
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.json_text import compact
 from everturn.rejections import SessionQuarantined
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT, NEWEST_FORMAT, format_of
 from everturn.session.refs import BlobPlace
 from everturn.session.state import SESSION
 from everturn.store import keys
@@ -57,9 +57,10 @@ def opened(item: Mapping[str, Any]) -> dict[str, Any]:
     """
     with readable(item):
         values = from_item(item)
-        is_newer = values.get("format", FORMAT) > FORMAT
+        is_newer = values.get("format", FORMAT) > NEWEST_FORMAT
     if is_newer:
-        raise NewerFormat(f"{values.get('sk')} has format {values['format']}, known is {FORMAT}")
+        known = f"known is {NEWEST_FORMAT}"
+        raise NewerFormat(f"{values.get('sk')} has format {values['format']}, {known}")
     return values
 
 
@@ -110,7 +111,7 @@ def _head_items(
     counts = {name: len(items) for name, items in sections.items()}
     owner = head.owner
     attributes = {
-        "format": FORMAT,
+        "format": format_of(head.session),
         "version": head.version,
         "seq": head.session.seq,
         "commit_id": head.commit_id,

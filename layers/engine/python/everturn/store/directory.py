@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from everturn.ports.callers import Caller, from_fields, to_fields
 from everturn.ports.directory import AgentLine, AgentPage, AgentRecord, ApiKey, Connection
 from everturn.protocol.json_text import compact
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT
 from everturn.session.refs import BlobPlace
 from everturn.store import keys
 from everturn.store.attributes import Item, from_item, to_item

@@ -13,7 +13,7 @@ from typing import Literal
 from everturn.errors import IdsTaken
 from everturn.ports.sessions import NodePlace, TurnRecord
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
-from everturn.session.events.sessions import SessionDone, TurnCompleted
+from everturn.session.events.sessions import SessionDone, TurnCompleted, TurnContinued
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import evolve
@@ -69,6 +69,8 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
             case AgentUpdated() | StateUpdated():
                 version = _version(event, seq)
                 versions[version.kind, version.branch, version.depth] = version
+            case TurnContinued(alias=alias) if event.turn_id:
+                turns[alias] = TurnRecord(alias, alias_of=event.turn_id)
             case TurnCompleted():
                 ended = _ended(state.turn, event, seq)
                 turns[ended.turn_id] = ended

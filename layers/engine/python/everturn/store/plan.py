@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.errors import StoreRefused
-from everturn.ports.sessions import Head, NewCommit, SessionKey
+from everturn.ports.sessions import Head, NewCommit, SessionKey, TurnRecord
 from everturn.protocol.json_text import compact
 from everturn.session.events.sessions import TurnStarted
-from everturn.session.events.stored import FORMAT, to_json
+from everturn.session.events.stored import to_json
+from everturn.session.formats import FORMAT, format_of
 from everturn.session.refs import BlobPlace
 from everturn.session.state import Session
 from everturn.store import keys
@@ -151,7 +152,7 @@ def _log_item(commit: NewCommit, after: Head, blobs: Blobs) -> Item:
     values = {
         "pk": keys.session_pk(commit.key),
         "sk": keys.log_sk(after.session.seq),
-        "format": FORMAT,
+        "format": format_of(after.session, commit.events),
         "commit_id": commit.commit_id,
         "at": commit.at_ms,
         "by": commit.by,
@@ -167,22 +168,25 @@ def _log_item(commit: NewCommit, after: Head, blobs: Blobs) -> Item:
 
 
 def _index_items(key: SessionKey, index: Index) -> list[Item]:
-    turns = [
-        _item(
-            key,
-            keys.turn_sk(turn.turn_id),
-            number=turn.number,
-            first_seq=turn.first_seq,
-            last_seq=turn.last_seq,
-            outcome=turn.outcome,
-        )
-        for turn in index.turns
-    ]
+    turns = [_turn_item(key, turn) for turn in index.turns]
     versions = [
         _item(key, keys.version_sk(one.kind, one.branch, one.depth), seq=one.seq)
         for one in index.versions
     ]
     return [*turns, *versions]
+
+
+def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:
+    if turn.alias_of:
+        return _item(key, keys.turn_sk(turn.turn_id), alias_of=turn.alias_of)
+    return _item(
+        key,
+        keys.turn_sk(turn.turn_id),
+        number=turn.number,
+        first_seq=turn.first_seq,
+        last_seq=turn.last_seq,
+        outcome=turn.outcome,
+    )
 
 
 def _id_items(key: SessionKey, index: Index) -> dict[str, Item]:

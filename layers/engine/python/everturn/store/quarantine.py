@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from everturn.errors import StoreRefused, VersionConflict
 from everturn.ports.sessions import Head, Quarantine, SessionKey
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened, readable

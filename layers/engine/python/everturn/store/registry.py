@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from everturn.ports.registry import KeyEntry
 from everturn.protocol.json_text import compact
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened, readable

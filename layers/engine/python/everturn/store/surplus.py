@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from everturn.protocol.limits import DYNAMODB_TRANSACTION_BYTES, DYNAMODB_TRANSACTION_ITEMS
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, from_item, size_bytes, to_item
 from everturn.store.batches import batch_get

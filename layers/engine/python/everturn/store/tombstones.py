@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from everturn.ports.sessions import SessionKey
 from everturn.rejections import SessionDeleting
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT, NEWEST_FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 
-TOMBSTONE_FORMAT: Final = 2
+TOMBSTONE_FORMAT: Final = NEWEST_FORMAT
 """One more than that of the heads of all code that does not know tombstones."""
 
 DELETED: Final = "deleted"

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from everturn.ports.sessions import SessionKey
 from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.protocol.json_text import compact
-from everturn.session.events.stored import FORMAT
+from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened

@@ -7,7 +7,7 @@ from typing import Any
 
 from everturn.commands.read_session import ReadSession
 from everturn.commands.reading import no_such_session
-from everturn.commands.submit_input import SubmitInput, Submitted
+from everturn.commands.take_input import Continued, TakeInput, Taken
 from everturn.errors import RejectedError
 from everturn.observability import Metric, metrics
 from everturn.protocol.client_input import read_input
@@ -17,18 +17,18 @@ from everturn.surfaces.http_answers import read_int
 from everturn.surfaces.routes import Operation, Request, Result
 
 
-def session_operations(submit: SubmitInput, read: ReadSession) -> dict[str, Operation]:
+def session_operations(take: TakeInput, read: ReadSession) -> dict[str, Operation]:
     """Return the operations on sessions by name."""
 
     def submit_input(request: Request) -> Result:
         given = read_input(request.body(MAX_INPUT_BODY_BYTES))
         try:
-            submitted = submit(request.caller, given)
+            taken = take(request.caller, given)
         except RejectedError:
             metrics.add_metric(Metric.INPUTS_REJECTED, "Count", 1)
             raise
         metrics.add_metric(Metric.INPUTS_ACCEPTED, "Count", 1)
-        return HTTPStatus.ACCEPTED, accepted(submitted)
+        return HTTPStatus.ACCEPTED, accepted(taken)
 
     def get_session(request: Request) -> Result:
         session_id = named_session(request)
@@ -47,9 +47,12 @@ def named_session(request: Request) -> str:
     return session_id
 
 
-def accepted(submitted: Submitted) -> dict[str, Any]:
-    """Return the body of a 202. Source: decision-protocol T-4."""
-    body: dict[str, Any] = {"session_id": submitted.session_id, "turn_id": submitted.turn_id}
-    if submitted.duplicate:
-        body |= {"duplicate": True, "turn_status": submitted.turn_status}
-    return body
+def accepted(taken: Taken) -> dict[str, Any]:
+    """Return the body of a 202. Source: decision-protocol T-3, T-4, O-22."""
+    if isinstance(taken, Continued):
+        resumed = {} if taken.resumed is None else {"resumed": taken.resumed}
+        return {"ok": True, "session_id": taken.session_id, **resumed}
+    body: dict[str, Any] = {"session_id": taken.session_id, "turn_id": taken.turn_id}
+    if taken.duplicate:
+        body |= {"duplicate": True, "turn_status": taken.turn_status}
+    return {**body, "continued": True} if taken.is_continued else body

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from everturn.commands.submit_input import SubmitInput
 from everturn.commands.subscribe import FIRST, Subscribe
+from everturn.commands.take_input import TakeInput
 from everturn.errors import RejectedError, to_http
 from everturn.ports.callers import Caller
 from everturn.protocol.client_input import InputRequest
@@ -50,7 +50,7 @@ class Sockets:
     """The handler of `$connect`, `$default` and `$disconnect`."""
 
     connections: Connections
-    submit: SubmitInput
+    submit: TakeInput
     subscribe: Subscribe
     post: Post
     sleep: Callable[[float], None]

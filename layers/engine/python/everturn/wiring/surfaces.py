@@ -16,11 +16,14 @@ from everturn.wiring.use_cases import (
     agents,
     callers,
     delete_session,
+    interrupts,
     list_sessions,
     mint_token,
     read_events,
     read_session,
-    submit_input,
+    settle_calls,
+    submit_answer,
+    take_input,
     uploads,
 )
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
     from everturn.surfaces.agent_routes import agent_operations
+    from everturn.surfaces.decision_routes import decision_operations
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
@@ -44,7 +48,10 @@ def http_api() -> HttpApi:
     return HttpApi(
         callers(),
         health_operations()
-        | session_operations(submit_input("http_api"), read_session())
+        | session_operations(take_input("http_api"), read_session())
+        | decision_operations(
+            submit_answer("http_api"), settle_calls("http_api"), interrupts("http_api")
+        )
         | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())
         | token_operations(mint_token())
@@ -73,6 +80,6 @@ def sockets() -> Sockets:
     from everturn.surfaces.websocket import Sockets
 
     subscribe = Subscribe(store(), directory(), read_events())
-    submit = submit_input("websocket")
+    take = take_input("websocket")
     connections = Connections(directory(), callers(), CLOCK)
-    return Sockets(connections, submit, subscribe, push().post, _about, push().disconnect)
+    return Sockets(connections, take, subscribe, push().post, _about, push().disconnect)

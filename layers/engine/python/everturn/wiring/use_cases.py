@@ -27,9 +27,12 @@ from everturn.wiring.clients import CLOCK, INVOKE, SECRETS, SIGNING, late
 
 if TYPE_CHECKING:
     from everturn.commands.agents import Agents
+    from everturn.commands.answer_later import SettleCalls, SubmitAnswer
     from everturn.commands.attempts import Attempts
+    from everturn.commands.change import ChangeSession
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
+    from everturn.commands.interrupts import Interrupts
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
     from everturn.commands.read_events import ReadEvents
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
     from everturn.commands.submit_input import SubmitInput
+    from everturn.commands.take_input import TakeInput
     from everturn.commands.uploads import Uploads
     from everturn.drive.advance import AdvanceSession
     from everturn.surfaces.callers import Callers
@@ -87,6 +91,42 @@ def submit_input(by: str) -> SubmitInput:
         attempts=attempts,
         keep_uploads=uploads_kept().keep,
     )
+
+
+def change_session(by: str) -> ChangeSession:
+    """Return what changes sessions from outside a driver, signed by the function that does."""
+    from everturn.commands.change import ChangeSession
+
+    runnable_s = settings().runnable_seconds
+    return ChangeSession(store(), session_reader(), prompt_wake(), CLOCK, by, runnable_s, attempts)
+
+
+def settle_calls(by: str) -> SettleCalls:
+    """Return the use case of calls that somebody outside ends."""
+    from everturn.commands.answer_later import SettleCalls
+
+    return SettleCalls(change_session(by))
+
+
+def interrupts(by: str) -> Interrupts:
+    """Return the use cases of interrupts."""
+    from everturn.commands.interrupts import Interrupts
+
+    return Interrupts(change_session(by))
+
+
+def submit_answer(by: str) -> SubmitAnswer:
+    """Return the use case of answers that workers send later."""
+    from everturn.commands.answer_later import SubmitAnswer
+
+    return SubmitAnswer(change_session(by))
+
+
+def take_input(by: str) -> TakeInput:
+    """Return the use case of all inputs."""
+    from everturn.commands.take_input import TakeInput
+
+    return TakeInput(submit_input(by), settle_calls(by), interrupts(by))
 
 
 def read_session() -> ReadSession:

@@ -9,24 +9,33 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from everturn.session.commands import (
+    AnswerDecision,
     AnswerDelivery,
     Command,
+    DeferDecision,
     DeliverDirectly,
     FailDelivery,
     FailTurn,
     Proceed,
+    RaiseInterrupt,
+    ResumeInterrupt,
+    SettleCall,
     SettleModelCall,
     SubmitInput,
     TakeOver,
 )
-from everturn.session.decide.deliveries import answer_delivery, deliver_directly, fail_delivery
+from everturn.session.decide.answers import answer_decision, defer_decision, settle_call
+from everturn.session.decide.deliveries import answer_delivery, deliver_directly
+from everturn.session.decide.delivery_failures import fail_delivery
+from everturn.session.decide.interrupts import raise_interrupt, resume_interrupt
 from everturn.session.decide.model_answer import settle_model_call
+from everturn.session.decide.moving import move_on
 from everturn.session.decide.proceed import proceed, take_over
 from everturn.session.decide.submit import submit
 from everturn.session.decide.turn_end import fail_turn
 from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
-from everturn.session.facts import PathMessage
+from everturn.session.facts import PathMessage, Pinned, Route
 from everturn.session.journal import Journal
 from everturn.session.state import Session, is_quiescent
 
@@ -44,6 +53,11 @@ class Decided:
     path: tuple[PathMessage, ...]
     """The path that was handed in, and what was written to it."""
 
+    agent: Pinned
+    """The config that holds afterwards, and where its model is."""
+
+    route: Route
+
 
 def decide(session: Session, command: Command) -> Decided:
     """Return what `command` leads to.
@@ -54,14 +68,6 @@ def decide(session: Session, command: Command) -> Decided:
     match command:
         case SubmitInput():
             submit(journal, command)
-        case SettleModelCall():
-            settle_model_call(journal, command)
-        case AnswerDelivery():
-            answer_delivery(journal, command)
-        case FailDelivery():
-            fail_delivery(journal, command)
-        case DeliverDirectly():
-            deliver_directly(journal, command)
         case Proceed():
             proceed(journal, command)
         case TakeOver():
@@ -69,8 +75,65 @@ def decide(session: Session, command: Command) -> Decided:
         case FailTurn():
             fail_turn(journal, command.error, command.code)
         case _:
-            assert_never(command)
+            _hear(journal, command)
     turn = journal.session.turn
     if journal.events and turn is not None and not turn.stalled and is_quiescent(journal.session):
         journal.add(TurnStalled(turn_id=turn.id))
-    return Decided(tuple(journal.events), journal.session, tuple(journal.path))
+    facts = journal.facts
+    return Decided(
+        tuple(journal.events), journal.session, tuple(journal.path), facts.agent, facts.route
+    )
+
+
+def _hear(
+    journal: Journal,
+    command: SettleModelCall
+    | AnswerDecision
+    | DeferDecision
+    | SettleCall
+    | RaiseInterrupt
+    | ResumeInterrupt
+    | AnswerDelivery
+    | FailDelivery
+    | DeliverDirectly,
+) -> None:
+    """Take in what somebody says about a call, a question or the session."""
+    match command:
+        case AnswerDecision() | DeferDecision():
+            _hear_worker(journal, command)
+        case SettleModelCall():
+            settle_model_call(journal, command)
+            if journal.session.decides == "worker":
+                move_on(journal, command.deliveries)
+        case SettleCall():
+            settle_call(journal, command)
+        case RaiseInterrupt():
+            raise_interrupt(journal, command)
+        case ResumeInterrupt():
+            resume_interrupt(journal, command)
+        case _:
+            _hear_delivery(journal, command)
+
+
+def _hear_worker(journal: Journal, command: AnswerDecision | DeferDecision) -> None:
+    match command:
+        case AnswerDecision():
+            answer_decision(journal, command)
+        case DeferDecision():
+            defer_decision(journal, command)
+        case _:
+            assert_never(command)
+
+
+def _hear_delivery(
+    journal: Journal, command: AnswerDelivery | FailDelivery | DeliverDirectly
+) -> None:
+    match command:
+        case AnswerDelivery():
+            answer_delivery(journal, command)
+        case FailDelivery():
+            fail_delivery(journal, command)
+        case DeliverDirectly():
+            deliver_directly(journal, command)
+        case _:
+            assert_never(command)

@@ -6,7 +6,7 @@ It must not ask for a model call; that is `model_call`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
 from everturn.session.commands import (
@@ -17,6 +17,7 @@ from everturn.session.commands import (
 )
 from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
+from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.tool_result import fail_tool, write_result
 from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
@@ -25,14 +26,10 @@ from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErr
 from everturn.session.events.shape import Anchor
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
 from everturn.session.journal import Journal
+from everturn.session.proposal import CUT_OFF
 from everturn.session.refs import same_as
 from everturn.session.retries import max_attempts, tool_retry, wait_ms
 from everturn.session.state import Call, CallStatus
-
-CUT_OFF: Final = (
-    '{"error":"not run: the reply was cut off by its output limit before the call was complete"}'
-)
-"""Result of a tool call in a truncated reply: it is never executed. Source: field case F20."""
 
 
 def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
@@ -60,9 +57,9 @@ def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
     wait = wait_ms(
         policy.backoff_base_secs, policy.backoff_max_secs, call.attempt, failure.retry_after_s
     )
-    journal.add(
+    seq = journal.add(
         ModelCallErrored(
-            turn_id=journal.turn_id,
+            turn_id=call.turn_id or None,
             id=call.id,
             attempt=call.attempt,
             error=failure.error,
@@ -74,24 +71,68 @@ def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
         )
     )
     end_step(journal)
-    if not again:
-        fail_turn(journal, failure.error, failure.code, failure.detail)
+    if again:
+        return
+    if _is_recovered_by_worker(journal):
+        drop_questions_about(journal, call.id, "call_settled")
+        queue_finished(journal, "llm.finished", call, seq)
+        return
+    fail_turn(journal, failure.error, failure.code, failure.detail)
+
+
+def _is_recovered_by_worker(journal: Journal) -> bool:
+    """Return whether the worker decides what a failed model call means. Source: O-4."""
+    fails = journal.facts.agent.config.get("on_failure") == "fail"
+    return journal.session.decides == "worker" and not fails
 
 
 def _answered(
     journal: Journal, call: Call, answer: ModelAnswered, command: SettleModelCall
 ) -> None:
+    completed = record_reply(journal, call, answer)
+    if completed is None or journal.session.decides == "worker":
+        return
+    seq, message = completed
+    _decide_finished(journal, "llm.finished", call.id)
+    route = journal.facts.route
+    source = MessageSource(kind="model", provider=route.provider, model=route.model)
+    if message.get("content") or message.get("tool_calls"):
+        journal.write(message, source, {"message": same_as(seq, "message")})
+    tool_calls = message.get("tool_calls") or []
+    if answer.finish_reason == "length":
+        _close_cut_off(journal, tool_calls)
+        tool_calls = []
+    if not tool_calls:
+        refs = {"data": same_as(seq, "message.content")} if message.get("content") else {}
+        complete_turn(journal, "done", data=None if refs else "", refs=refs)
+        return
+    for position, tool_call in enumerate(tool_calls):
+        _request_tool(journal, call.id, seq, position, tool_call)
+    _refuse_oversized(journal, tool_calls)
+    if not journal.facts.agent.has_worker:
+        refuse_without_worker(journal)
+    dispatch_ready(journal, command.deliveries)
+    write_result(journal)
+
+
+def record_reply(
+    journal: Journal, call: Call, answer: ModelAnswered
+) -> tuple[int, dict[str, Any]] | None:
+    """Record a whole reply; return its event's number and the message, `None` where it is refused.
+
+    Where a worker decides, it is asked what the reply means. Source: 8.7, X-7.
+    """
     asked = len(answer.message.get("tool_calls") or ())
     if asked > MAX_OPEN_CALLS:
         error = f"the reply asks for {asked} tools at once; at most {MAX_OPEN_CALLS} are run"
         detail = {"reason": "too_many_calls"}
         refused = ModelFailure(error, "provider_error", False, detail, usage=answer.usage)
         fail_attempt(journal, call, refused)
-        return
+        return None
     message = with_own_call_ids(journal, {"id": call.id, **answer.message}, {})
-    completed = journal.add(
+    seq = journal.add(
         ModelCallCompleted(
-            turn_id=journal.turn_id,
+            turn_id=call.turn_id or None,
             id=call.id,
             attempt=call.attempt,
             message=message,
@@ -101,26 +142,10 @@ def _answered(
             private={"blocks": answer.blocks} if answer.blocks else None,
         )
     )
-    _decide_finished(journal, "llm.finished", call.id)
-    route = journal.facts.route
-    source = MessageSource(kind="model", provider=route.provider, model=route.model)
-    if message.get("content") or message.get("tool_calls"):
-        journal.write(message, source, {"message": same_as(completed, "message")})
-    tool_calls = message.get("tool_calls") or []
-    if answer.finish_reason == "length":
-        _close_cut_off(journal, tool_calls)
-        tool_calls = []
-    if not tool_calls:
-        refs = {"data": same_as(completed, "message.content")} if message.get("content") else {}
-        complete_turn(journal, "done", data=None if refs else "", refs=refs)
-        return
-    for position, tool_call in enumerate(tool_calls):
-        _request_tool(journal, call.id, completed, position, tool_call)
-    _refuse_oversized(journal, tool_calls)
-    if not journal.facts.agent.has_worker:
-        refuse_without_worker(journal)
-    dispatch_ready(journal, command.deliveries)
-    write_result(journal)
+    if journal.session.decides == "worker":
+        drop_questions_about(journal, call.id, "call_settled")
+        queue_finished(journal, "llm.finished", call, seq)
+    return seq, message
 
 
 def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
-from everturn.session.decide.turn_end import fail_turn
+from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.model_calls import (
     Boundary,
     ModelCallDispatched,
@@ -21,6 +21,7 @@ from everturn.session.events.model_calls import (
 from everturn.session.events.sessions import StepStarted
 from everturn.session.events.shape import Anchor
 from everturn.session.evolve_calls import route_of
+from everturn.session.facts import Route
 from everturn.session.journal import Journal
 from everturn.session.request import DERIVATION, build_request, digest, header_for
 from everturn.session.retries import model_retry
@@ -40,7 +41,7 @@ def open_model_call(journal: Journal) -> None:
         return
     agent, route = journal.facts.agent, journal.facts.route
     header = header_for(agent, route)
-    _record_header(journal, header)
+    record_header(journal, header, route)
     answer_tokens = agent.config.get("max_completion_tokens") or route.default_max_tokens or 0
     reserved = len(canonical(header)) + answer_tokens * BYTES_PER_TOKEN
     from_seq = start_for(session.window, route.context_window, reserved)
@@ -68,6 +69,7 @@ def open_model_call(journal: Journal) -> None:
 
 def dispatch_model_call(journal: Journal, call: Call) -> None:
     """Start the next attempt of `call`, and the step that it is. Source: session-log TS-3."""
+    end_step(journal)
     timeout_s = call.retry.timeout_secs
     deadline_ms = journal.now_ms + round(timeout_s * 1000) if timeout_s is not None else None
     attempt = call.attempt + 1
@@ -82,14 +84,14 @@ def dispatch_model_call(journal: Journal, call: Call) -> None:
         journal.add(StepStarted(turn_id=turn.id, step=step, call_id=call.id, attempt=attempt))
 
 
-def _record_header(journal: Journal, header: dict[str, object]) -> None:
+def record_header(journal: Journal, header: dict[str, object], route: Route) -> None:
+    """Record what of a request is not history, and its route, where they differ from the last."""
     sha256 = digest(header)
     if sha256 != journal.session.header_sha:
         reason: Literal["initial", "change"] = "change" if journal.session.header_seq else "initial"
         journal.add(
             RequestHeader(turn_id=journal.turn_id, header=header, reason=reason, sha256=sha256)
         )
-    route = journal.facts.route
     context = RequestContext(
         turn_id=journal.turn_id,
         provider=route.provider,

@@ -7,38 +7,83 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.session.commands import ModelFailure, Proceed, TakeOver, ToolRefused
-from everturn.session.decide.deliveries import deliver, dispatch_ready
+from everturn.session.commands import (
+    Deliveries,
+    FailDelivery,
+    ModelFailure,
+    Proceed,
+    TakeOver,
+    ToolRefused,
+)
+from everturn.session.decide.delivery_failures import EXECUTES, fail_delivery
 from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.model_call import dispatch_model_call
-from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown, write_result
+from everturn.session.decide.moving import move_on
+from everturn.session.decide.questions import deliver, turn_of
+from everturn.session.decide.requests import start_tool_call, start_workers_model_call
+from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.journal import Journal
-from everturn.session.retries import REPEATABLE
+from everturn.session.retries import may_repeat
 from everturn.session.state import Call, CallStatus, Decision
 
 VANISHED: Final = "the driver that ran this attempt vanished"
+NEVER_ANSWERED: Final = "the worker said that it would answer later, and did not"
 
 
 def proceed(journal: Journal, command: Proceed) -> None:
     """Do everything whose time has come. Doing it twice changes nothing."""
     for decision in journal.session.decisions:
-        if _is_due(journal, decision):
+        if journal.session.decision(decision.id) != decision:
+            continue  # an earlier one ended it
+        if decision.status == "deferred":
+            _lapse_deferred(journal, decision, command.deliveries)
+        elif _is_due(journal, decision) and _is_pointless(journal, decision):
+            turn_id = turn_of(journal, decision)
+            journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason="call_settled"))
+        elif _is_due(journal, decision):
             deliver(journal, decision, command.deliveries)
     for call in journal.session.calls:
         if journal.session.call(call.id) == call:  # an earlier one may have ended the turn
             _move(journal, call)
-    dispatch_ready(journal, command.deliveries)
-    write_result(journal)
+    move_on(journal, command.deliveries)
+
+
+def _is_pointless(journal: Journal, decision: Decision) -> bool:
+    """Return whether the call that a question is about was settled meanwhile. Source: O-25."""
+    return decision.trigger in EXECUTES and journal.session.call(decision.call_id) is None
+
+
+def _lapse_deferred(journal: Journal, decision: Decision, policy: Deliveries) -> None:
+    """Fail a delivery that the worker took on and did not answer. Source: D-7, D-8."""
+    if decision.deadline_ms is None or decision.deadline_ms > journal.now_ms:
+        return
+    late = FailDelivery(
+        stamp=journal.stamp,
+        facts=journal.facts,
+        decision_id=decision.id,
+        attempt=decision.attempt,
+        error=NEVER_ANSWERED,
+        code="deadline_exceeded",
+        retryable=True,
+        started="unknown",
+        deliveries=policy,
+    )
+    fail_delivery(journal, late)
 
 
 def _move(journal: Journal, call: Call) -> None:
     lapsed = _lapsed(journal, call)
     due = call.next_attempt_at_ms is not None and call.next_attempt_at_ms <= journal.now_ms
     match call.status, call.kind:
+        case CallStatus.RETRY_SCHEDULED, "llm_call" if due and call.handler == "worker":
+            start_workers_model_call(journal, call)
         case CallStatus.RETRY_SCHEDULED, "llm_call" if due:
             dispatch_model_call(journal, call)
+        case CallStatus.RETRY_SCHEDULED, "tool_call" if due and _decides_worker(journal):
+            start_tool_call(journal, call)
         case CallStatus.PENDING, "llm_call" if lapsed:
+            _drop_questions(journal, call)
             error = f"attempt {call.attempt} passed its deadline"
             failure = ModelFailure(error, "deadline_exceeded", retryable=True)
             fail_attempt(journal, call, failure)
@@ -46,6 +91,18 @@ def _move(journal: Journal, call: Call) -> None:
             lapse_tool(journal, call)
         case _:
             pass
+
+
+def _decides_worker(journal: Journal) -> bool:
+    return journal.session.decides == "worker"
+
+
+def _drop_questions(journal: Journal, call: Call) -> None:
+    """Drop the questions about an attempt that is over, the live one too. Source: D-13."""
+    for decision in journal.session.decisions:
+        if decision.call_id == call.id:
+            turn_id = turn_of(journal, decision)
+            journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason="attempt_lapsed"))
 
 
 def _is_due(journal: Journal, decision: Decision) -> bool:
@@ -67,10 +124,13 @@ def take_over(journal: Journal, command: TakeOver) -> None:
             continue
         if call.kind == "llm_call" and call.handler == "server":
             _orphaned_model_call(journal, call)
-        elif call.kind == "tool_call":
+        elif call.kind == "tool_call" and call.effect is not None:
             _orphaned_tool_call(journal, call)
-    dispatch_ready(journal, command.deliveries)
-    write_result(journal)
+    for decision in journal.session.decisions:
+        is_ours = decision.status == "live" and not decision.by_machine
+        if is_ours and journal.session.decision(decision.id) == decision:
+            _orphaned_delivery(journal, decision, command)
+    move_on(journal, command.deliveries)
 
 
 def _orphaned_model_call(journal: Journal, call: Call) -> None:
@@ -90,9 +150,37 @@ def _orphaned_tool_call(journal: Journal, call: Call) -> None:
     if not live:
         return  # left open, waiting for its next delivery, or the machine's: no driver ran it
     decision = live[0]
-    journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="driver_vanished"))
-    if call.effect in REPEATABLE:
+    turn_id = turn_of(journal, decision)
+    journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason="driver_vanished"))
+    if may_repeat(call.effect):
         vanished = ToolRefused(VANISHED, retryable=True, code="provider_error")
         fail_tool(journal, call, vanished, decision_id=decision.id, retry_after_s=0)
+        _repeat_at_once(journal, call)
     else:
         outcome_unknown(journal, call, decision.id)
+
+
+def _repeat_at_once(journal: Journal, call: Call) -> None:
+    failed = journal.session.call(call.id)
+    if failed is not None and _decides_worker(journal):
+        start_tool_call(journal, failed)
+
+
+def _orphaned_delivery(journal: Journal, decision: Decision, command: TakeOver) -> None:
+    """Deliver a question again that a vanished driver had delivered, or was about to. N-2."""
+    vanished = FailDelivery(
+        stamp=command.stamp,
+        facts=command.facts,
+        decision_id=decision.id,
+        attempt=decision.attempt,
+        error=VANISHED,
+        code="driver_vanished",
+        retryable=True,
+        started="unknown",
+        retry_after_s=0,
+        deliveries=command.deliveries,
+    )
+    fail_delivery(journal, vanished)
+    failed = journal.session.decision(decision.id)
+    if failed is not None and failed.status == "retry_scheduled":
+        deliver(journal, failed, command.deliveries)

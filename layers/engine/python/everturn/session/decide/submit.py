@@ -1,16 +1,22 @@
-"""Takes a client's input: opens the session and the turn, records the messages, asks the model."""
+"""Takes a client's input: opens the session and the turn, or goes on with an open one.
+
+Where the engine decides it records the messages and asks the model; a worker is asked instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive, UnsupportedView
+from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive
 from everturn.session.commands import SubmitInput
-from everturn.session.decide.call_ids import with_own_call_ids
+from everturn.session.decide.client_answers import answers_of, continue_turn
+from everturn.session.decide.interrupts import check_not_paused
 from everturn.session.decide.model_call import open_model_call
+from everturn.session.decide.questions import queue
+from everturn.session.decide.response import update_agent
 from everturn.session.decide.turn_end import complete_turn
-from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.decide.views import news_of
+from everturn.session.events.decisions import DecisionCompleted, DecisionQueued, QueuedPrivate
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, MessageSource
 from everturn.session.events.sessions import (
     SessionCreated,
@@ -19,19 +25,19 @@ from everturn.session.events.sessions import (
     TurnStarted,
 )
 from everturn.session.journal import Journal
+from everturn.session.proposal import layered_config
 from everturn.session.refs import same_as
-from everturn.session.state import Session, Turn, is_quiescent
+from everturn.session.state import Turn, is_quiescent
 
 NOT_THE_USERS: Final = frozenset({"system", "assistant"})
 """Roles of messages that an end user's client cannot bring in. Source: decision-protocol V-11."""
 
 
 def submit(journal: Journal, command: SubmitInput) -> None:
-    """Open a turn with the input's news, and its model call, in one go.
+    """Open a turn with the input's news, or continue the open one that it answers.
 
     Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is
-    not the active path with something after it, `RoleNotAllowed` (V-11). Source: decision-protocol
-    O-6, G-1.
+    not the active path with something after it, `RoleNotAllowed` (V-11). Source: O-6, G-1, T-3.
     """
     session = journal.session
     if session.seq == 0:
@@ -42,6 +48,11 @@ def submit(journal: Journal, command: SubmitInput) -> None:
             "leave out session_id to start a new one."
         )
     elif session.turn is not None:
+        answers = answers_of(journal, command)
+        if answers:
+            continue_turn(journal, command, answers)
+            return
+        check_not_paused(session)
         _yield_turn(journal, session.turn)
     news = news_of(session, command, journal)
     if command.is_frontend and any(message["role"] in NOT_THE_USERS for message in news):
@@ -49,9 +60,14 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     journal.add(
         TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
     )
+    if journal.session.decides == "worker":
+        _ask_worker(journal, command, news)
+        return
     if journal.session.agent_seq == 0:
         _start_session(journal)
-    _record(journal, command.input_type, news)
+    _record(journal, command, news)
+    if command.input_type == "client.action":
+        return
     if news or _last_role(journal) != "assistant":
         open_model_call(journal)
     else:
@@ -64,7 +80,7 @@ def _create(journal: Journal, command: SubmitInput) -> None:
             session_id=command.session_id,
             agent_id=command.agent_id,
             owner=command.owner,
-            private=SessionHeader(decides="engine"),
+            private=SessionHeader(decides=command.decides),
         )
     )
 
@@ -79,6 +95,32 @@ def _yield_turn(journal: Journal, turn: Turn) -> None:
     complete_turn(journal, "quiescent")
 
 
+def _ask_worker(journal: Journal, command: SubmitInput, news: list[dict[str, Any]]) -> None:
+    """Queue what the worker is to decide. Source: S-4, S-5, T-11."""
+    if journal.session.seq == FIRST_EVENTS:
+        declared = dict(journal.facts.agent.config)
+        queue(journal, "session.start", turn_id=None, agent=declared or None)
+    head = journal.session.head
+    if command.input_type == "client.action":
+        queue(journal, "client.action", turn_id=command.turn_id, action=dict(command.action or {}))
+    else:
+        queue(
+            journal,
+            "client.messages",
+            turn_id=command.turn_id,
+            news=news or None,
+            client=dict(command.client) if command.client else None,
+            private=QueuedPrivate(
+                base_id=head.id if head else None, appends=command.input_type == "client.message"
+            ),
+        )
+    _admit(journal, command)
+
+
+FIRST_EVENTS = 2
+"""`session.created` and `turn.started`: what a session begins with."""
+
+
 def _start_session(journal: Journal) -> None:
     """Ask and answer `session.start` with the declared config. Source: 8.1, S-4."""
     decision_id = journal.mint()
@@ -88,66 +130,38 @@ def _start_session(journal: Journal) -> None:
     journal.add(AgentUpdated(agent=dict(agent.config), private=AgentPrivate(sha256=agent.sha256)))
 
 
-def _record(journal: Journal, input_type: str, news: list[dict[str, Any]]) -> None:
-    decision_id = journal.mint()
+def _record(journal: Journal, command: SubmitInput, news: list[dict[str, Any]]) -> None:
+    decision_id, is_action = journal.mint(), command.input_type == "client.action"
     queued = journal.add(
         DecisionQueued(
             turn_id=journal.turn_id,
             id=decision_id,
-            trigger_type="client.messages",
+            trigger_type="client.action" if is_action else "client.messages",
             news=news or None,
+            client=dict(command.client) if command.client else None,
+            action=dict(command.action or {}) if is_action else None,
         )
     )
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
-    number = journal.session.turns + 1
-    journal.add(TurnAdmitted(turn_id=journal.turn_id, turn=number, trigger=input_type))
+    _admit(journal, command)
     for position, message in enumerate(news):
         body = same_as(queued, f"news.{position}")
         journal.write(message, MessageSource(kind="user"), {"message": body})
+    if not is_action:
+        _layer(journal, command)
 
 
-def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[dict[str, Any]]:
-    """Return the messages of the view that are to be recorded, each with its id. Source: V-5, V-6.
-
-    Raises `UnsupportedView` where recording them would leave the active path.
-    """
-    places = {node.id: node.depth for node in command.known}
-    answers = _answers(session, journal)
-    reached = session.head.depth if command.input_type == "client.message" and session.head else 0
-    news: list[dict[str, Any]] = []
-    renamed: dict[str, str] = {}
-    for message in command.view:
-        depth = places.get(message.get("id") or "", 0)
-        answered = answers.get(message["tool_call_id"]) if message["role"] == "tool" else None
-        if not news and depth > reached:
-            reached = depth
-        elif not news and answered is not None:
-            reached = max(reached, answered)
-        else:
-            own = with_own_call_ids(journal, message, renamed)
-            news.append(_with_id(own, {m["id"] for m in news}, journal))
-    if session.head is not None and reached != session.head.depth:
-        raise UnsupportedView(
-            "The view does not continue the conversation's newest message; "
-            "send all messages with their ids, and the new ones after them."
-        )
-    return news
+def _layer(journal: Journal, command: SubmitInput) -> None:
+    """Put the client's tools into the config, for this turn. Source: K-4, K-5."""
+    held = journal.facts.agent
+    tools = (command.client or {}).get("tools") or ()
+    if tools or held.layered:
+        update_agent(journal, layered_config(held.config, held.layered, tools), tools)
 
 
-def _answers(session: Session, journal: Journal) -> dict[str, int]:
-    """Return where the path answers tool calls, as depths by call id. Source: V-6."""
-    first = session.head.depth - len(journal.path) + 1 if session.head else 1
-    return {
-        node.message["tool_call_id"]: depth
-        for depth, node in enumerate(journal.path, start=first)
-        if node.message["role"] == "tool"
-    }
-
-
-def _with_id(message: Mapping[str, Any], used: set[str], journal: Journal) -> dict[str, Any]:
-    wanted = message.get("id")
-    free = wanted and wanted not in used and not journal.is_known(wanted)
-    return {**message, "id": wanted if free else journal.mint()}
+def _admit(journal: Journal, command: SubmitInput) -> None:
+    number = journal.session.turns + 1
+    journal.add(TurnAdmitted(turn_id=journal.turn_id, turn=number, trigger=command.input_type))
 
 
 def _last_role(journal: Journal) -> str:

@@ -10,13 +10,18 @@ from typing import Final
 from everturn.protocol.ids import uuid5_in
 from everturn.session.commands import ToolRefused
 from everturn.session.decide.model_call import open_model_call
+from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.turn_end import end_step
 from everturn.session.events.decisions import DecisionCompleted, DecisionDropped, DecisionQueued
 from everturn.session.events.messages import MessageSource
-from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrored
+from everturn.session.events.tool_calls import (
+    ToolCallCompleted,
+    ToolCallDispatched,
+    ToolCallErrored,
+)
 from everturn.session.journal import Journal
 from everturn.session.refs import same_as
-from everturn.session.retries import REPEATABLE, max_attempts, wait_ms
+from everturn.session.retries import max_attempts, may_repeat, wait_ms
 from everturn.session.state import Call, Decision
 
 NOT_STARTED: Final = "Not started: "
@@ -29,8 +34,26 @@ OUTCOME_UNKNOWN: Final = (
 """Source: agent-session 6."""
 
 
-def finish_tool(journal: Journal, call: Call, text: str, decision_id: str) -> None:
-    """Record a result, and the tool message that reports it."""
+def dispatch_tool_call(journal: Journal, call: Call) -> None:
+    """Start the next attempt of a tool call; its clock runs from here."""
+    timeout_s = call.retry.timeout_secs
+    journal.add(
+        ToolCallDispatched(
+            turn_id=journal.turn_id,
+            id=call.id,
+            attempt=call.attempt + 1,
+            deadline_ms=journal.now_ms + round(timeout_s * 1000) if timeout_s else None,
+        )
+    )
+
+
+def finish_tool(
+    journal: Journal, call: Call, text: str, decision_id: str, *, reports: bool = True
+) -> None:
+    """Record a result, and what reports it: the tool message, or a question to the worker.
+
+    `reports` is false for a client's answer that its own view already tells. Source: U-7.
+    """
     seq = journal.add(
         ToolCallCompleted(
             turn_id=journal.turn_id,
@@ -40,7 +63,7 @@ def finish_tool(journal: Journal, call: Call, text: str, decision_id: str) -> No
             result=text,
         )
     )
-    _report(journal, call, text, seq, "result", decision_id)
+    _report(journal, call, text, seq, "result", decision_id, reports=reports)
 
 
 def fail_tool(
@@ -51,6 +74,7 @@ def fail_tool(
     decision_id: str = "",
     attempt: int | None = None,
     retry_after_s: float | None = None,
+    reports: bool = True,
 ) -> None:
     """Record an error: another attempt follows, or the model reads it.
 
@@ -74,7 +98,8 @@ def fail_tool(
         )
     )
     if not again:
-        _report(journal, call, refused.error, seq, "error", decision_id or call.id, is_error=True)
+        told = decision_id or call.id
+        _report(journal, call, refused.error, seq, "error", told, is_error=True, reports=reports)
 
 
 def outcome_unknown(journal: Journal, call: Call, decision_id: str) -> None:
@@ -96,7 +121,7 @@ def lapse_tool(journal: Journal, call: Call) -> None:
                 DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="attempt_lapsed")
             )
     error = f"attempt {call.attempt} passed its deadline"
-    if call.handler == "worker" and call.effect not in REPEATABLE:
+    if call.handler == "worker" and not may_repeat(call.effect):
         if not unsent:
             outcome_unknown(journal, call, "")
             return
@@ -119,8 +144,16 @@ def _report(
     decision_id: str,
     *,
     is_error: bool = False,
+    reports: bool = True,
 ) -> None:
-    """Ask and answer `tool.finished` with the engine's proposal. Source: 8.5, O-6, G-2."""
+    """Ask `tool.finished`; the engine answers with its own proposal. Source: 8.5, O-6, G-2."""
+    is_asked = journal.session.decides == "worker"
+    if is_asked:
+        drop_questions_about(journal, call.id, "call_settled")
+    if is_asked and reports:
+        queue_finished(journal, "tool.finished", call, seq)
+    if is_asked or not reports:
+        return
     finished = journal.mint()
     turn_id = journal.turn_id
     journal.add(
@@ -141,6 +174,8 @@ def _report(
 def write_result(journal: Journal) -> None:
     """Ask the model again once every call of the last reply has its result. Source: Q-4, TS-3."""
     turn = journal.session.turn
+    if journal.session.is_paused:
+        return  # P-6
     if turn is None or journal.session.calls or not turn.step_call:
         return
     end_step(journal)

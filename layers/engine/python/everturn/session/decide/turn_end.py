@@ -16,7 +16,7 @@ from everturn.session.events.sessions import (
 from everturn.session.events.tool_calls import CallVoided
 from everturn.session.journal import Journal
 from everturn.session.refs import Ref
-from everturn.session.retries import REPEATABLE
+from everturn.session.retries import may_repeat
 from everturn.session.state import Call, CallStatus
 
 FAILED_BEFORE_RESULT: Final = '{"error":"failed before a result was recorded"}'
@@ -73,17 +73,31 @@ def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None
     for decision in journal.session.decisions:
         journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="turn_failed"))
     for call in journal.session.calls:
-        _void(journal, call, "turn_failed")
+        void_call(journal, call, "turn_failed")
     _answer_open_tool_calls(journal, FAILED_BEFORE_RESULT)
     failure = TurnFailure(message=error, code=code, detail=detail)
     complete_turn(journal, "failed", error=failure)
 
 
-def _void(journal: Journal, call: Call, reason: str) -> None:
+def void_open_calls(journal: Journal, reason: str) -> None:
+    """Give up the open turn's tool calls, and their questions; model calls go on. Source: T-10."""
+    turn = journal.session.turn
+    for call in journal.session.calls:
+        if call.kind != "llm_call" and turn is not None and call.turn_id == turn.id:
+            for decision in journal.session.decisions:
+                if decision.call_id == call.id:
+                    journal.add(
+                        DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason=reason)
+                    )
+            void_call(journal, call, reason)
+
+
+def void_call(journal: Journal, call: Call, reason: str) -> None:
+    """Give up a call; nothing reports its end."""
     unknown = (
         call.kind == "tool_call"
         and call.status is CallStatus.PENDING
-        and call.effect not in REPEATABLE
+        and not may_repeat(call.effect)
     )
     event = CallVoided(turn_id=journal.turn_id, id=call.id, kind=call.kind, reason=reason)
     if unknown:

@@ -7,6 +7,19 @@ from typing import Literal
 from everturn.session.events.shape import Json, Part, Stored
 
 
+class QueuedPrivate(Part):
+    """What a trigger is made from, beside the bodies that the event carries."""
+
+    about_seq: int = 0
+    """The event that the trigger reports, the end of a call; 0 where it reports none."""
+
+    base_id: str | None = None
+    """Of an input: the message that its news stand behind."""
+
+    appends: bool = False
+    """Of an input: its news go to the end of the path as that is when the question is put."""
+
+
 class DecisionQueued(Stored):
     """A question waits to be answered."""
 
@@ -16,6 +29,17 @@ class DecisionQueued(Stored):
     call_id: str | None = None
     news: list[Json] | None = None
     """Messages of the input, each with its id: they are in the log before they are in the tree."""
+
+    client: Json = None
+    """Of an input: the `ClientContext` that came with it."""
+
+    action: Json = None
+    """Of a `client.action`: `{name, args?}`."""
+
+    agent: Json = None
+    """Of a `session.start`: the config that is declared for the agent at that moment."""
+
+    private: QueuedPrivate = QueuedPrivate()
 
 
 class AsOf(Part):
@@ -47,6 +71,14 @@ class DecisionDispatched(Stored):
     attempt: int
     deadline_ms: int
     private: DecisionPrivate = DecisionPrivate()
+
+
+class DecisionDeferred(Stored):
+    """The worker took the question and will answer by `workers/submit`. Source: D-7."""
+
+    type: Literal["decision.deferred"] = "decision.deferred"
+    id: str
+    attempt: int
 
 
 class DecisionCompleted(Stored):

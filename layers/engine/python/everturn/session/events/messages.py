@@ -51,6 +51,8 @@ class AgentPrivate(Part):
     """The hash that tells whether a definition at hand is the pinned one."""
 
     sha256: str
+    layered: tuple[str, ...] = ()
+    """Names of the client's tools that are in it for this turn only. Source: K-5."""
 
 
 class AgentUpdated(Stored):

@@ -43,7 +43,9 @@ class RequestPrivate(Part):
     """How to rebuild the request, and how to tell that it is the same."""
 
     header_seq: int
-    boundary: Boundary
+    boundary: Boundary | None = None
+    """Absent where nothing of the path is in the request."""
+
     derivation: int
     """Version of the builder."""
 
@@ -53,6 +55,9 @@ class RequestPrivate(Part):
     repairs: tuple[str, ...] = ()
     """Tool call ids that got a synthetic result in the request only. Source: L-4."""
 
+    asked: Json = None
+    """What the `llm.call` action set itself; the next proposal goes on with it. Source: G-3."""
+
 
 class ModelCallRequested(Stored):
     """A model call exists; readers get its `request` rebuilt."""
@@ -61,9 +66,13 @@ class ModelCallRequested(Stored):
     id: str
     model: str
     handler: Literal["server", "worker"] = "server"
+    format: Literal["openai", "anthropic"] | None = None
     stream: bool = False
     retry: Retry
     anchor: Anchor | None = None
+    messages: Json = None
+    """Explicit messages, sent as they are in place of the path. Source: decision-protocol L-3."""
+
     private: RequestPrivate
 
 

@@ -54,6 +54,13 @@ class TurnAdmitted(Stored):
     trigger: str
 
 
+class TurnContinued(Stored):
+    """Another input went on with the open turn; its id is a further name of that turn. T-3.2."""
+
+    type: Literal["turn.continued"] = "turn.continued"
+    alias: str
+
+
 class TurnStalled(Stored):
     """Nothing is in flight and nothing will happen by itself. Source: decision-protocol T-9."""
 

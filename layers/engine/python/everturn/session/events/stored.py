@@ -11,11 +11,13 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from everturn.session.events.decisions import (
     DecisionCompleted,
+    DecisionDeferred,
     DecisionDispatched,
     DecisionDropped,
     DecisionErrored,
     DecisionQueued,
 )
+from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import (
     ModelCallAborted,
@@ -33,6 +35,7 @@ from everturn.session.events.sessions import (
     StepStarted,
     TurnAdmitted,
     TurnCompleted,
+    TurnContinued,
     TurnStalled,
     TurnStarted,
 )
@@ -45,13 +48,11 @@ from everturn.session.events.tool_calls import (
     ToolCallRequested,
 )
 
-FORMAT: Final = 1
-"""Version of the stored shape; an item with a higher one is not touched by this code."""
-
 Event = (
     SessionCreated
     | TurnStarted
     | TurnAdmitted
+    | TurnContinued
     | TurnStalled
     | TurnCompleted
     | SessionDone
@@ -62,6 +63,7 @@ Event = (
     | StateUpdated
     | DecisionQueued
     | DecisionDispatched
+    | DecisionDeferred
     | DecisionCompleted
     | DecisionErrored
     | DecisionDropped
@@ -76,6 +78,8 @@ Event = (
     | ToolCallDispatched
     | ToolCallCompleted
     | ToolCallErrored
+    | SessionInterrupted
+    | InterruptResumed
     | CallVoided
     | SettleIgnored
 )
@@ -88,7 +92,8 @@ BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "message.new": ("message",),
     "agent.updated": ("agent",),
     "worker.state.updated": ("state",),
-    "decision.queued": ("news",),
+    "decision.queued": ("news", "client", "action", "agent"),
+    "llm.call.requested": ("messages",),
     "request.header": ("header",),
     "llm.call.completed": ("message", "private"),
     "llm.call.errored": ("error", "detail"),
@@ -97,6 +102,8 @@ BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "tool.call.completed": ("result",),
     "tool.call.errored": ("error", "detail"),
     "turn.completed": ("data", "error"),
+    "session.interrupted": ("payload",),
+    "session.interrupt_resumed": ("payload",),
 }
 """Fields that may be large and are not needed to evolve: the store may keep them in the bucket."""
 

@@ -13,7 +13,9 @@ Effect = Literal["read", "idempotent_write", "non_idempotent_write", "unclassifi
 class ToolPrivate(Part):
     """What was frozen when the call was asked for. Source: decision-protocol Z-6."""
 
-    effect: Effect = "unclassified"
+    effect: Effect | None = "unclassified"
+    """None: the tool of a worker-decided agent that sets none. Source: decision-protocol O-11."""
+
     overlap: bool = False
 
 

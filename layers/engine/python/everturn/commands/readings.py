@@ -1,0 +1,117 @@
+"""What the core is told about an answer besides the answer: schemas, model bodies, routes.
+
+It decides nothing. Source: decision-protocol O-16, U-4, U-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from everturn.llm.formats.reading import read_reply
+from everturn.protocol.json_text import compact
+from everturn.protocol.tool_texts import (
+    invalid_arguments_text,
+    invalid_result_text,
+    malformed_arguments_text,
+    undeclared_tool_text,
+)
+from everturn.protocol.wire import to_json
+from everturn.session.commands import ModelAnswered, ModelFailure
+from everturn.session.facts import Facts, Route
+from everturn.session.records import Records
+from everturn.session.state import Decision, Session
+from everturn.tools.schema import check_input, check_output
+
+Reading = str | ModelAnswered | ModelFailure
+
+RouteOf = Callable[[Mapping[str, Any]], Route]
+
+
+def with_routes(facts: Facts, response: Mapping[str, Any], route_of: RouteOf) -> Facts:
+    """Return `facts` with the routes of the models that an answer names."""
+    named = [action.get("model") for action in response.get("actions") or ()]
+    named.append((response.get("agent") or {}).get("model"))
+    routes = {model: route_of({"model": model}) for model in named if model}
+    return replace(facts, routes=routes) if routes else facts
+
+
+def readings_of(
+    response: Mapping[str, Any], decision: Decision | None, session: Session, facts: Facts
+) -> dict[int, Reading]:
+    """Return what is to be said of each action, by its position.
+
+    Raises `InvalidLlmResponse` for a model's body that cannot be read.
+    """
+    agent = response.get("agent") or facts.agent.config
+    found: dict[int, Reading] = {}
+    for position, action in enumerate(response.get("actions") or ()):
+        reading = _reading(action, decision, session, facts, agent)
+        if reading is not None:
+            found[position] = reading
+    return found
+
+
+def _reading(
+    action: Mapping[str, Any],
+    decision: Decision | None,
+    session: Session,
+    facts: Facts,
+    agent: Mapping[str, Any],
+) -> Reading | None:
+    match action["type"]:
+        case "tool.call":
+            return problem_of(action["name"], action.get("arguments"), agent.get("tools") or ())
+        case "tool.result" | "llm.result":
+            call_id = action.get("id") or (decision.call_id if decision else "")
+            return settlement_reading(action, call_id, session, facts)
+        case _:
+            return None
+
+
+def settlement_reading(
+    action: Mapping[str, Any], call_id: str, session: Session, facts: Facts
+) -> Reading | None:
+    """Return what breaks a result's schema, or what a model's body says; `None` for no comment.
+
+    Raises `InvalidLlmResponse`.
+    """
+    call = session.call(call_id)
+    if call is None:
+        return None
+    if action["type"] == "llm.result":
+        asked = Records(facts.events).model_request(call.id)
+        return read_reply(asked[1].format if asked else None, action.get("response"))
+    if action["type"] != "tool.result":
+        return None
+    tool = _tool(call.id, call.name, facts)
+    if not tool or tool.get("output") is None:
+        return None
+    result = action.get("result")
+    text = result if isinstance(result, str) else compact(result)
+    violation = check_output(tool["output"], text)
+    return invalid_result_text(call.name, violation) if violation is not None else None
+
+
+def _tool(call_id: str, name: str, facts: Facts) -> Mapping[str, Any] | None:
+    """Return the tool that a call is held to. Source: U-3."""
+    if facts.events:
+        return Records(facts.events).contract(call_id, name).tool
+    return facts.agent.tool(name)
+
+
+def problem_of(name: str, arguments: Any, tools: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return what is wrong with a tool call's arguments, worded for the model. Source: 8.4, U-5."""
+    tool = next((one for one in tools if one["name"] == name), None)
+    if tool is None:
+        return undeclared_tool_text(name, [one["name"] for one in tools])
+    text = arguments if isinstance(arguments, str) else compact(arguments)
+    checked = to_json(check_input(tool.get("input"), text))
+    match checked["status"]:
+        case "invalid":
+            return invalid_arguments_text(name, checked["error"])
+        case "malformed":
+            return malformed_arguments_text(name, checked["error"])
+        case _:
+            return None

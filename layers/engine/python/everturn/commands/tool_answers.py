@@ -1,0 +1,133 @@
+"""What a worker's answer to an order to run a tool means, where the engine decides; no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.errors import RejectedError
+from everturn.ports.decider import DeliveryFailed
+from everturn.protocol.action import ToolErrorAction, ToolResultAction
+from everturn.protocol.decision import DecisionResponse, check_response
+from everturn.protocol.json_text import canonical, compact
+from everturn.protocol.limits import MAX_RESULT_BYTES
+from everturn.protocol.tool_texts import invalid_result_text
+from everturn.session.commands import (
+    AnswerDelivery,
+    Deliveries,
+    LeftOpen,
+    ToolAnswered,
+    ToolRefused,
+)
+from everturn.session.facts import Facts, Stamp
+from everturn.session.state import Call, Decision
+from everturn.tools.schema import check_output
+
+UNSUPPORTED: Final = "unsupported_answer"
+"""Code of an answer that this version cannot apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an answer does: how the call ends, and a new state where there is one."""
+
+    outcome: ToolAnswered | ToolRefused | LeftOpen
+    state: Any = None
+    has_state: bool = False
+
+
+def settled_by(
+    response: DecisionResponse, call: Call, facts: Facts, state: Any
+) -> Settled | DeliveryFailed:
+    """Return what an answer does to `call`, or why it is no answer; `state` is what holds.
+
+    Source: decision-protocol P-2, O-5, X-4.
+    """
+    refused = _refused(response, call)
+    return refused if refused is not None else _settled(response, call, facts, state)
+
+
+def answer_command(
+    stamp: Stamp, facts: Facts, decision: Decision, settled: Settled, deliveries: Deliveries
+) -> AnswerDelivery:
+    """Return the command that an answer means."""
+    return AnswerDelivery(
+        stamp,
+        facts,
+        decision.id,
+        decision.attempt,
+        settled.outcome,
+        settled.state,
+        settled.has_state,
+        deliveries,
+    )
+
+
+def _settled(response: DecisionResponse, call: Call, facts: Facts, state: Any) -> Settled:
+    outcome: ToolAnswered | ToolRefused | LeftOpen = LeftOpen()
+    for action in response.actions or ():
+        if isinstance(action, ToolResultAction):
+            outcome = _result(action, call, facts)
+        elif isinstance(action, ToolErrorAction):
+            outcome = ToolRefused(action.error, bool(action.retryable), action.code, action.detail)
+    new_state = _new_state(response.state, state)
+    if new_state is _SAME:
+        return Settled(outcome)
+    return Settled(outcome, new_state, has_state=True)
+
+
+_SAME: Final = object()
+
+
+def _new_state(given: Any, holds: Any) -> Any:
+    """Return the state to record. Absent or null keeps, an empty value clears. Source: Z-1, Z-3."""
+    if given is None:
+        return _SAME
+    wanted = None if given in ({}, [], "") else given
+    return _SAME if canonical(wanted) == canonical(holds) else wanted
+
+
+def _result(action: ToolResultAction, call: Call, facts: Facts) -> ToolAnswered | ToolRefused:
+    """Source: decision-protocol U-9, section 23."""
+    value = action.result
+    text = value if isinstance(value, str) else compact(value)
+    if len(text.encode()) > MAX_RESULT_BYTES:
+        return ToolRefused(
+            f"The result of {call.name} is over {MAX_RESULT_BYTES} bytes.",
+            detail={"reason": "too_large"},
+        )
+    tool = facts.agent.tool(call.name)
+    if tool is not None and tool.get("output") is not None:
+        violation = check_output(tool["output"], text)
+        if violation is not None:
+            return ToolRefused(invalid_result_text(call.name, violation))
+    return ToolAnswered(text)
+
+
+def _refused(response: DecisionResponse, call: Call) -> DeliveryFailed | None:
+    """Return what is wrong with an answer as a whole. Source: decision-protocol P-2, P-3, D-8."""
+    try:
+        check_response(response, decides="engine")
+    except RejectedError as error:
+        return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
+    problem = _unsupported(response, call)
+    return DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True) if problem else None
+
+
+def _unsupported(response: DecisionResponse, call: Call) -> str:
+    """Say what of an answer cannot be applied; empty where all of it can."""
+    actions = response.actions or ()
+    if len(actions) > 1 or not all(
+        isinstance(action, ToolResultAction | ToolErrorAction) for action in actions
+    ):
+        return "an answer to tool.execute takes one tool.result or tool.error"
+    named = {
+        action.id for action in actions if isinstance(action, ToolResultAction | ToolErrorAction)
+    }
+    if named - {None, call.id}:
+        return "an answer to tool.execute settles the call that it was asked about"
+    if response.messages or response.agent is not None:
+        return "an answer to tool.execute takes no messages and no agent"
+    if call.overlap and response.state is not None:
+        return "a tool that may overlap takes no state"
+    return ""

@@ -1,0 +1,219 @@
+"""Anthropic's messages as a worker's format: our request as its body, its body as our answer.
+
+It sends nothing. Source: decision-protocol W-6, W-7, W-9.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from everturn.llm.formats.usage import usage_of
+from everturn.protocol.json_text import compact
+from everturn.rejections import InvalidLlmResponse
+from everturn.session.commands import ModelFailure
+
+DEFAULT_MAX_TOKENS: Final = 8192
+BUDGETS: Final = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 32768,
+}
+"""Tokens of thinking that an effort stands for. Source: W-6."""
+
+NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+FINISH: Final = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+}
+"""Source: W-7."""
+
+
+class UnsupportedContent(Exception):
+    """Content that this format has no place for."""
+
+
+def to_body(request: Mapping[str, Any], failed: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return the body of `POST /v1/messages` without its stream flag.
+
+    `failed` are the tool calls whose result is an error. Raises `UnsupportedContent` for audio and
+    video. Source: W-6.
+    """
+    messages = request["messages"]
+    system = [_text(one.get("content")) for one in messages if one["role"] == "system"]
+    body: dict[str, Any] = {
+        "model": request["model"],
+        "max_tokens": request.get("max_completion_tokens") or DEFAULT_MAX_TOKENS,
+        "messages": _turns(messages, failed),
+    }
+    if system:
+        body["system"] = "\n\n".join(system)
+    if request.get("tools"):
+        body["tools"] = [_tool(tool) for tool in request["tools"]]
+    if request.get("temperature") is not None:
+        body["temperature"] = request["temperature"]
+    if request.get("stop"):
+        body["stop_sequences"] = list(request["stop"])
+    budget = _budget(request.get("reasoning") or {})
+    return {**body, "thinking": {"type": "enabled", "budget_tokens": budget}} if budget else body
+
+
+def _budget(reasoning: Mapping[str, Any]) -> int:
+    if reasoning.get("enabled") is False or reasoning.get("effort") == "none":
+        return 0
+    return reasoning.get("max_tokens") or BUDGETS.get(reasoning.get("effort") or "", 0)
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": tool["name"],
+        "description": tool.get("description") or "",
+        "input_schema": tool.get("input") or NO_ARGUMENTS,
+    }
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content or () if part["type"] == "text")
+
+
+def _turns(messages: Iterable[Mapping[str, Any]], failed: frozenset[str]) -> list[dict[str, Any]]:
+    """Return the conversation, adjacent messages of one role merged."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        if message["role"] == "system":
+            continue
+        role = "assistant" if message["role"] == "assistant" else "user"
+        blocks = _blocks(message, failed)
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] = [*_as_blocks(turns[-1]["content"]), *_as_blocks(blocks)]
+        else:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _as_blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _blocks(message: Mapping[str, Any], failed: frozenset[str]) -> str | list[dict[str, Any]]:
+    content = message.get("content")
+    if message["role"] == "tool":
+        call_id = message["tool_call_id"]
+        result = {"type": "tool_result", "tool_use_id": call_id, "content": _content(content)}
+        return [{**result, "is_error": True} if call_id in failed else result]
+    if not message.get("tool_calls"):
+        return _content(content)
+    said = _as_blocks(_content(content)) if content else []
+    return [*said, *(_use(call) for call in message["tool_calls"])]
+
+
+def _use(call: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        given = json.loads(call["function"]["arguments"] or "{}")
+    except ValueError:
+        given = {}
+    name = call["function"]["name"]
+    arguments = given if isinstance(given, dict) else {}
+    return {"type": "tool_use", "id": call["id"], "name": name, "input": arguments}
+
+
+def _content(content: Any) -> str | list[dict[str, Any]]:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return [_part(part) for part in content]
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    match part["type"]:
+        case "text":
+            return {"type": "text", "text": part["text"]}
+        case "image_url":
+            return {"type": "image", "source": _source(part["image_url"]["url"])}
+        case "file":
+            title = part["file"]["filename"]
+            source = _source(part["file"]["file_data"])
+            return {"type": "document", "title": title, "source": source}
+        case other:
+            raise UnsupportedContent(f"{other} has no place in Anthropic's messages")
+
+
+def _source(url: str) -> dict[str, Any]:
+    if not url.startswith("data:"):
+        return {"type": "url", "url": url}
+    about, _, data = url.removeprefix("data:").partition(",")
+    return {"type": "base64", "media_type": about.partition(";")[0], "data": data}
+
+
+def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any] | ModelFailure:
+    """Return message, finish reason and usage; a refusal is a failure. Source: W-7.
+
+    Raises `InvalidLlmResponse`.
+    """
+    blocks = body.get("content") if isinstance(body, Mapping) else None
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str):
+        raise InvalidLlmResponse("/response/content: should be a list of blocks")
+    usage = usage_of({"cache_read_input_tokens": 0, **(body.get("usage") or {})})
+    if body.get("stop_reason") == "refusal":
+        return ModelFailure("the model refused to answer", "refused", False, usage=usage)
+    text = "".join(str(one.get("text", "")) for one in blocks if one.get("type") == "text")
+    calls = [_call(one) for one in blocks if one.get("type") == "tool_use"]
+    message: dict[str, Any] = {"role": "assistant"}
+    message |= {"content": text} if text else {}
+    message |= {"tool_calls": calls} if calls else {}
+    reason = body.get("stop_reason")
+    return message, FINISH.get(reason, reason), usage
+
+
+def _call(block: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(block.get("name"), str):
+        raise InvalidLlmResponse("/response/content: a tool_use has no name")
+    function = {"name": block["name"], "arguments": compact(block.get("input") or {})}
+    return {"id": str(block.get("id") or ""), "type": "function", "function": function}
+
+
+class Deltas:
+    """Reads the events of one stream; a block's id stands in its start alone."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, str] = {}
+
+    def read(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the `StreamDelta` that an event is, `None` for one that says nothing. W-9."""
+        match event.get("type"):
+            case "content_block_start":
+                return self._started(event)
+            case "content_block_delta":
+                return self._piece(event)
+            case "message_delta":
+                reason = (event.get("delta") or {}).get("stop_reason")
+                return {"finish_reason": FINISH.get(reason, reason)} if reason else None
+            case _:
+                return None
+
+    def _started(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
+        block = event.get("content_block") or {}
+        if block.get("type") != "tool_use":
+            return None
+        call_id = str(block.get("id") or "")
+        self._ids[event.get("index", 0)] = call_id
+        return {"tool_calls": [{"id": call_id, "name": block.get("name")}]}
+
+    def _piece(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
+        delta = event.get("delta") or {}
+        match delta.get("type"):
+            case "text_delta":
+                return {"text": delta.get("text", "")}
+            case "thinking_delta":
+                return {"reasoning": delta.get("thinking", "")}
+            case "input_json_delta":
+                call_id = self._ids.get(event.get("index", 0), "")
+                return {"tool_calls": [{"id": call_id, "arguments": delta.get("partial_json", "")}]}
+            case _:
+                return None

@@ -1,0 +1,46 @@
+"""What outsiders say about a session that runs: pauses, resumes, ends of calls, late answers.
+
+It must not know whether the session allows it.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, RootModel, TypeAdapter
+
+from everturn.protocol.action import SettleAction
+from everturn.protocol.decision import DecisionResponse
+from everturn.protocol.ids import VALID_ID, DecisionId, InterruptId, SessionId
+from everturn.protocol.wire import Json, Maybe, WireModel
+
+
+class InterruptRequest(WireModel):
+    """Body of `POST /v1/sessions/{id}/interrupt`. Source: decision-protocol F-1."""
+
+    interrupt_id: Maybe[Annotated[InterruptId, VALID_ID]] = None
+    """Raising an id that the session has had changes nothing."""
+
+    reason: Annotated[str, Field(min_length=1)]
+    payload: Maybe[Json] = None
+
+
+class ResumeRequest(WireModel):
+    """Body of `POST /v1/sessions/{id}/resume`. Source: decision-protocol O-22."""
+
+    interrupt_id: Annotated[InterruptId, VALID_ID]
+    payload: Maybe[Json] = None
+
+
+class LateAnswer(DecisionResponse):
+    """Body of `POST /v1/workers/submit`: a decision, and the question it answers. F-1, D-7."""
+
+    session_id: Annotated[SessionId, VALID_ID]
+    decision_id: Annotated[DecisionId, VALID_ID]
+
+
+class Settlement(RootModel[SettleAction]):
+    """Body of `POST /v1/sessions/{id}/calls/settle`: how a call ended; its `id` is needed. F-1."""
+
+
+INTERRUPT_REQUEST = TypeAdapter(InterruptRequest)
+RESUME_REQUEST = TypeAdapter(ResumeRequest)
+LATE_ANSWER = TypeAdapter(LateAnswer)

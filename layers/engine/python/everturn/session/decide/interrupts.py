@@ -1,0 +1,134 @@
+"""Pauses the path and lets it go on: who may, what is given up, what is asked then.
+
+Source: decision-protocol, section 14.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInterrupted
+from everturn.session.commands import RaiseInterrupt, ResumeInterrupt
+from everturn.session.decide.model_call import open_model_call
+from everturn.session.decide.moving import move_on
+from everturn.session.decide.questions import queue
+from everturn.session.decide.turn_end import complete_turn, end_step, void_call
+from everturn.session.events.decisions import DecisionCompleted, DecisionDropped
+from everturn.session.events.interrupts import InterruptResumed, Origin
+from everturn.session.events.interrupts import SessionInterrupted as Interrupted
+from everturn.session.events.shape import Anchor
+from everturn.session.journal import Journal
+from everturn.session.state import Session
+
+PRIVILEGE: Final[dict[Origin, int]] = {"frontend": 0, "machine": 1, "system": 2}
+"""Source: I-10."""
+
+
+def raise_interrupt(journal: Journal, command: RaiseInterrupt) -> None:
+    """Pause the path on an outsider's word. Raises `NoActiveTurn`. Source: I-12."""
+    if journal.session.turn is None:
+        raise NoActiveTurn("The session has no open turn that could be interrupted.")
+    pause(journal, command.interrupt_id, command.origin, command.reason, command.payload)
+
+
+def pause(
+    journal: Journal,
+    interrupt_id: str,
+    origin: Origin,
+    reason: str,
+    payload: Any,
+    subject_call: str = "",
+) -> None:
+    """Open an interrupt at the head, and give up the model calls under way.
+
+    An id that the session has had changes nothing. Source: I-1, I-4, I-5.
+    """
+    if _was_raised(journal, interrupt_id):
+        return
+    head = journal.session.head
+    journal.add(
+        Interrupted(
+            turn_id=journal.turn_id,
+            interrupt_id=interrupt_id,
+            origin=origin,
+            reason=reason,
+            payload=payload,
+            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            subject_call=subject_call or None,
+        )
+    )
+    for call in journal.session.calls:
+        if call.kind == "llm_call":
+            _give_up(journal, call.id)
+            void_call(journal, call, "interrupted")
+
+
+def _give_up(journal: Journal, call_id: str) -> None:
+    for decision in journal.session.decisions:
+        if decision.call_id == call_id:
+            journal.add(
+                DecisionDropped(
+                    turn_id=decision.turn_id or None, id=decision.id, reason="interrupted"
+                )
+            )
+
+
+def _was_raised(journal: Journal, interrupt_id: str) -> bool:
+    return any(one.id == interrupt_id for one in journal.session.interrupts) or any(
+        isinstance(event, Interrupted) and event.interrupt_id == interrupt_id
+        for _, event in journal.all_events()
+    )
+
+
+def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:
+    """Clear an interrupt, and ask what follows once none is left; an unknown one is a no-op.
+
+    Raises `InsufficientPrivilege`. Source: I-8, I-9, I-10.
+    """
+    found = [one for one in journal.session.interrupts if one.id == command.interrupt_id]
+    if not found:
+        return
+    interrupt = found[0]
+    if PRIVILEGE[command.origin] < PRIVILEGE[interrupt.origin]:
+        raise InsufficientPrivilege(
+            f"The interrupt {interrupt.id} was raised by {interrupt.origin}; "
+            "nobody below may resume it."
+        )
+    seq = journal.add(
+        InterruptResumed(
+            turn_id=journal.turn_id, interrupt_id=interrupt.id, payload=command.payload
+        )
+    )
+    decision_id = queue(
+        journal,
+        "interrupt.resumed",
+        turn_id=journal.turn_id,
+        call_id=interrupt.subject_call or None,
+        about_seq=seq,
+    )
+    if journal.session.decides == "worker":
+        move_on(journal, None)
+        return
+    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
+    if not journal.session.is_paused:
+        _go_on(journal)
+
+
+def _go_on(journal: Journal) -> None:
+    """Do what the engine proposes. Source: I-14."""
+    if journal.session.calls:
+        move_on(journal, None)
+        return
+    last = journal.path[-1].message if journal.path else {}
+    if last.get("role") == "assistant" and not last.get("tool_calls"):
+        complete_turn(journal, "done", data=last.get("content"))
+        return
+    end_step(journal)
+    open_model_call(journal)
+
+
+def check_not_paused(session: Session) -> None:
+    """Refuse what a paused path does not take. Raises `SessionInterrupted`. Source: I-6."""
+    if session.is_paused:
+        shown = [{"interrupt_id": one.id, "origin": one.origin} for one in session.interrupts]
+        raise SessionInterrupted("The session is interrupted; resume it first.", interrupts=shown)

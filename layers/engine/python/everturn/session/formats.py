@@ -1,0 +1,40 @@
+"""Versions of the stored shape: what older code may read, and what it must leave alone.
+
+No event is defined here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from everturn.session.events.stored import Event
+from everturn.session.state import Session
+
+FORMAT: Final = 1
+"""The first version; that of every item which `format_of` is not asked about."""
+
+NEWEST_FORMAT: Final = 2
+"""What this code knows; it does not touch an item with a higher one."""
+
+SECOND: Final = frozenset(
+    {
+        "decision.deferred",
+        "session.interrupted",
+        "session.interrupt_resumed",
+        "turn.continued",
+    }
+)
+"""Kinds of events that code of the first format does not know."""
+
+
+def format_of(session: Session, events: Iterable[Event] = ()) -> int:
+    """Return the oldest format whose code can go on from `session`, and read `events` of it.
+
+    The first one knows no workers that decide, no answers that come later and no interrupts.
+    """
+    later = any(one.status == "deferred" for one in session.decisions)
+    held = later or bool(session.interrupts)
+    if session.decides == "worker" or held or any(event.type in SECOND for event in events):
+        return 2
+    return FORMAT

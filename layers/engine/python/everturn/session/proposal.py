@@ -1,0 +1,231 @@
+"""What the engine would answer to a trigger: a pure function of the question, in the wire's form.
+
+It must not apply anything. A worker that returns it gets what an engine-decided agent does.
+Source: decision-protocol, section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from everturn.protocol.ids import uuid5_in
+from everturn.protocol.json_text import canonical
+from everturn.protocol.tool_texts import (
+    invalid_arguments_text,
+    malformed_arguments_text,
+    undeclared_tool_text,
+)
+
+Proposal = dict[str, Any]
+
+CUT_OFF: Final = (
+    '{"error":"not run: the reply was cut off by its output limit before the call was complete"}'
+)
+"""Result of a tool call in a truncated reply. Source: field case F20."""
+
+BARE_CALL: Final[dict[str, Any]] = {"type": "llm.call"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a proposal rests on besides its trigger, all as of the question's first delivery."""
+
+    session_id: str
+    decision_id: str
+    agent: Mapping[str, Any] | None
+    """The config that holds, `AgentConfig` as JSON; `None` where there is none."""
+
+    pending_calls: int = 0
+    open_model_calls: int = 0
+    layered: tuple[str, ...] = ()
+    """Names of the client's tools in `agent`. Source: K-5."""
+
+    declared: Mapping[str, Any] | None = None
+    """For `session.start`: the config that the deployment declares."""
+
+    is_undeclared: bool = False
+    """For `tool.execute`: the model called what it was not offered. Source: U-3."""
+
+    has_turn: bool = True
+    """Whether the question belongs to a turn that is open. Source: T-10."""
+
+    path_end: Mapping[str, Any] | None = None
+    """For `interrupt.resumed`: the newest message of the path."""
+
+    continued: Mapping[str, Any] | None = None
+    """For `tool.finished`: what the `llm.call` that led to the tool set itself. Source: G-3."""
+
+    prompt: Sequence[Mapping[str, Any]] | None = None
+    """For `tool.finished`: that call's explicit messages, and all recorded since. Source: G-3."""
+
+    def tool(self, name: str) -> Mapping[str, Any] | None:
+        """Return the config's tool of that name."""
+        tools = (self.agent or {}).get("tools") or ()
+        return next((tool for tool in tools if tool["name"] == name), None)
+
+    def minted(self, position: int) -> str:
+        """Return the `position`-th id of the proposal, the same in every redelivery."""
+        return uuid5_in(self.session_id, self.decision_id, position)
+
+
+def proposal(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Return the proposed `DecisionResponse` as JSON; `{}` where the engine has no default."""
+    match trigger["type"]:
+        case "session.start":
+            return {"agent": dict(ground.declared)} if ground.declared is not None else {}
+        case "client.messages":
+            return _for_messages(trigger, ground)
+        case "tool.execute":
+            return _for_execution(trigger, ground)
+        case "interrupt.resumed":
+            return _for_resume(ground)
+        case _:
+            return _for_end(trigger, ground)
+
+
+def _for_end(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Return what follows the end of a call; nothing for any other trigger."""
+    match trigger["type"]:
+        case "tool.finished":
+            return _for_result(trigger, ground)
+        case "llm.finished":
+            return _for_reply(trigger, ground)
+        case _:  # client.action, llm.execute, tool.poll
+            return {}
+
+
+def _for_messages(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Source: G-1, K-4, K-5."""
+    if ground.agent is None:
+        return {}
+    view = list(trigger["messages"])
+    proposed: Proposal = {"messages": view} if view else {}
+    agent = layered_config(ground.agent, ground.layered, trigger["client"].get("tools") or ())
+    if canonical(agent) != canonical(ground.agent):
+        proposed["agent"] = agent
+    if ground.pending_calls:
+        return proposed
+    has_news = trigger["new_from"] < len(view)
+    if not has_news and view and view[-1]["role"] == "assistant":
+        return {**proposed, "actions": [{"type": "done", "data": view[-1].get("content")}]}
+    return {**proposed, "actions": [BARE_CALL]}
+
+
+def layered_config(
+    agent: Mapping[str, Any], layered: Sequence[str], client_tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return `agent` without the tools of an earlier client and with those of this one.
+
+    A name that a tool or a sub-agent of the worker's has is skipped. Source: K-4, K-5, K-6.
+    """
+    own = [tool for tool in agent.get("tools") or () if tool["name"] not in layered]
+    taken = {tool["name"] for tool in own} | {one["id"] for one in agent.get("sub_agents") or ()}
+    added = []
+    for tool in client_tools:
+        if tool["name"] not in taken:
+            taken.add(tool["name"])
+            added.append({**tool, "handler": "client"})
+    tools = [*own, *added]
+    rest = {name: value for name, value in agent.items() if name != "tools"}
+    return {**rest, "tools": tools} if tools or ("tools" in agent and not layered) else rest
+
+
+def _for_execution(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Source: 8.4."""
+    name, checked = trigger["name"], trigger["input"]
+    if ground.is_undeclared:
+        names = [tool["name"] for tool in (ground.agent or {}).get("tools") or ()]
+        text = undeclared_tool_text(name, names)
+    elif checked["status"] == "invalid":
+        text = invalid_arguments_text(name, checked["error"])
+    elif checked["status"] == "malformed":
+        text = malformed_arguments_text(name, checked["error"])
+    else:
+        return {}
+    return {"actions": [{"type": "tool.error", "error": text}]}
+
+
+def _for_result(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Source: 8.5, G-2, G-3."""
+    message = {
+        "id": ground.minted(0),
+        "role": "tool",
+        "tool_call_id": trigger["id"],
+        "name": trigger["name"],
+        "content": trigger["result"] if trigger["ok"] else trigger["error"],
+    }
+    if ground.pending_calls or not ground.has_turn:
+        return {"messages": [message]}
+    call: dict[str, Any] = {**BARE_CALL, **(ground.continued or {})}
+    if ground.prompt is not None:
+        call["messages"] = [*ground.prompt, message]
+    return {"messages": [message], "actions": [call]}
+
+
+def _for_reply(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Source: 8.7, G-4, T-10."""
+    if not ground.has_turn:
+        return {}
+    agent = ground.agent or {}
+    if not trigger["ok"]:
+        payload = {"call_id": trigger["id"], "error": trigger["error"]}
+        payload |= {name: trigger[name] for name in ("code", "detail") if name in trigger}
+        return _paused(ground, "llm_failed", payload)
+    message = trigger["message"]
+    if trigger["truncated"] and agent.get("on_truncated") != "record":
+        payload = {"call_id": trigger["id"], "message": message}
+        return _paused(ground, "llm_truncated", payload)
+    calls = [] if trigger["truncated"] else message.get("tool_calls") or []
+    if not calls:
+        done = {"type": "done", "data": message.get("content")}
+        return {"messages": [message, *_cut_off(message, ground)], "actions": [done]}
+    return {"messages": [message], "actions": [_run(made, ground) for made in calls]}
+
+
+def _for_resume(ground: Ground) -> Proposal:
+    """Source: I-14."""
+    if ground.pending_calls or ground.open_model_calls:
+        return {}
+    last = ground.path_end or {}
+    if last.get("role") == "assistant" and not last.get("tool_calls"):
+        return {"actions": [{"type": "done", "data": last.get("content")}]}
+    return {"actions": [BARE_CALL]}
+
+
+def _cut_off(message: Mapping[str, Any], ground: Ground) -> list[dict[str, Any]]:
+    """Return the results of tool calls in a truncated reply: such a call is never executed."""
+    return [
+        {
+            "id": ground.minted(position),
+            "role": "tool",
+            "tool_call_id": made["id"],
+            "name": made["function"]["name"],
+            "content": CUT_OFF,
+        }
+        for position, made in enumerate(message.get("tool_calls") or ())
+    ]
+
+
+def _run(made: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
+    name = made["function"]["name"]
+    call = {
+        "type": "tool.call",
+        "id": made["id"],
+        "name": name,
+        "arguments": made["function"]["arguments"],
+    }
+    declared = ground.tool(name)
+    is_clients = declared is not None and declared.get("handler") == "client"
+    return {**call, "handler": "client"} if is_clients else call
+
+
+def _paused(ground: Ground, reason: str, payload: dict[str, Any]) -> Proposal:
+    interrupt = {
+        "type": "interrupt",
+        "interrupt_id": ground.minted(0),
+        "reason": reason,
+        "payload": payload,
+    }
+    return {"actions": [interrupt]}

@@ -1,0 +1,151 @@
+"""Looks things up in a log at hand; decides nothing. It needs the whole log, bodies in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from everturn.protocol.events import to_rfc3339
+from everturn.session.events.decisions import AsOf, DecisionDispatched, DecisionQueued
+from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
+from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
+from everturn.session.events.sessions import TurnCompleted
+from everturn.session.events.stored import Event
+from everturn.session.events.tool_calls import (
+    ToolCallCompleted,
+    ToolCallErrored,
+    ToolCallRequested,
+)
+from everturn.session.facts import PathMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What is promised about a tool call. Source: decision-protocol U-3."""
+
+    kind: Literal["declared", "undeclared", "untraced"]
+    """`undeclared`: the model was not offered the tool; `untraced`: nobody knows the tool."""
+
+    tool: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A session's log by number."""
+
+    log: Mapping[int, Event]
+
+    def path(self, upto_seq: int) -> tuple[PathMessage, ...]:
+        """Return the messages of the path as of event `upto_seq`."""
+        return tuple(
+            PathMessage(seq, event.message, event.private.size_bytes, bool(event.private.is_error))
+            for seq, event in self.log.items()
+            if isinstance(event, MessageNew) and seq <= upto_seq
+        )
+
+    def tool_request(self, call_id: str) -> ToolCallRequested | None:
+        """Return what asked for a tool call."""
+        return next(
+            (e for e in self.log.values() if isinstance(e, ToolCallRequested) and e.id == call_id),
+            None,
+        )
+
+    def model_request(self, call_id: str) -> tuple[int, ModelCallRequested] | None:
+        """Return what asked for a model call, and its number."""
+        for seq, event in self.log.items():
+            if isinstance(event, ModelCallRequested) and event.id == call_id:
+                return seq, event
+        return None
+
+    def header(self, seq: int) -> Mapping[str, Any]:
+        """Return the request header at event `seq`."""
+        event = self.log.get(seq)
+        header: Mapping[str, Any] = event.header if isinstance(event, RequestHeader) else {}
+        return header
+
+    def agent(self, upto_seq: int) -> AgentUpdated | None:
+        """Return the newest config as of event `upto_seq`."""
+        found = [
+            event
+            for seq, event in self.log.items()
+            if isinstance(event, AgentUpdated) and seq <= upto_seq
+        ]
+        return found[-1] if found else None
+
+    def state(self, seq: int) -> Any:
+        """Return the worker's state of version `seq`, `None` for none."""
+        event = self.log.get(seq)
+        return event.state if isinstance(event, StateUpdated) else None
+
+    def queued(self, seq: int) -> DecisionQueued | None:
+        """Return the question that event `seq` queued."""
+        event = self.log.get(seq)
+        return event if isinstance(event, DecisionQueued) else None
+
+    def as_of(self, dispatched_seq: int) -> AsOf | None:
+        """Return what the first delivery of a question rested on."""
+        event = self.log.get(dispatched_seq)
+        return event.private.as_of if isinstance(event, DecisionDispatched) else None
+
+    def has_ended(self, turn_id: str, upto_seq: int) -> bool:
+        """Return whether a turn was over at event `upto_seq`."""
+        return any(
+            isinstance(event, TurnCompleted) and event.turn_id == turn_id and seq <= upto_seq
+            for seq, event in self.log.items()
+        )
+
+    def contract(self, call_id: str, name: str) -> Contract:
+        """Return what a tool call is held to: its model request's tools, else the config's. U-3."""
+        asked = self.tool_request(call_id)
+        made_by = self.model_request(asked.llm_call_id) if asked and asked.llm_call_id else None
+        if made_by is None:
+            newest = self.agent(max(self.log, default=0))
+            tool = _named(name, (newest.agent or {}).get("tools") if newest else None)
+            return Contract("declared", tool) if tool else Contract("untraced")
+        seq, request = made_by
+        own = (request.private.asked or {}).get("tools")
+        config = self.agent(seq)
+        offered = own if own is not None else ((config.agent or {}).get("tools") if config else ())
+        tool = _named(name, offered)
+        return Contract("declared", tool) if tool else Contract("undeclared")
+
+    def calls(self, as_of: AsOf) -> list[dict[str, Any]]:
+        """Return the calls of a question as the wire's `Call`s. Source: Q-3, Q-6."""
+        return [self._call(one) for one in as_of.calls]
+
+    def _call(self, noted: Mapping[str, Any]) -> dict[str, Any]:
+        made_by = self.model_request(noted["id"])
+        status, attempt = noted.get("status"), noted.get("attempt")
+        if "end" in noted:
+            queued = self.queued(noted["end"])
+            end = self.log.get(queued.private.about_seq) if queued else None
+            status = "completed" if isinstance(end, ToolCallCompleted) else "failed"
+            ended = isinstance(end, ToolCallCompleted | ToolCallErrored)
+            attempt = end.attempt if ended and end else 1  # type: ignore[union-attr]  # told by `ended`
+        shown: dict[str, Any] = {
+            "id": noted["id"],
+            "kind": "llm_call" if made_by else "tool_call",
+            "status": str(status),
+            "attempt": max(attempt or 1, 1),
+        }
+        if noted.get("deadline_ms") is not None:
+            shown["deadline"] = to_rfc3339(noted["deadline_ms"])
+        if made_by:
+            asked = made_by[1]
+            about: dict[str, Any] = {"handler": asked.handler, "stream": asked.stream}
+            return shown | about | self._anchor(asked)
+        tool = self.tool_request(noted["id"])
+        if tool is not None:
+            about = {"handler": tool.handler, "name": tool.name, "arguments": tool.arguments}
+            shown |= about | self._anchor(tool)
+        return shown
+
+    def _anchor(self, asked: ModelCallRequested | ToolCallRequested) -> dict[str, str]:
+        depth = asked.anchor.depth if asked.anchor else 0
+        nodes = [event for event in self.log.values() if isinstance(event, MessageNew)]
+        return next(({"anchor": one.id} for one in nodes if one.private.depth == depth), {})
+
+
+def _named(name: str, tools: Any) -> Mapping[str, Any] | None:
+    return next((tool for tool in tools or () if tool["name"] == name), None)

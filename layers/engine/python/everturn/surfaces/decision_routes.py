@@ -1,0 +1,44 @@
+"""What the routes of calls, interrupts and workers do: a request to a use case, no rules."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from everturn.commands.answer_later import SettleCalls, SubmitAnswer
+from everturn.commands.interrupts import Interrupts
+from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_INPUT_BODY_BYTES
+from everturn.surfaces.routes import Operation, Request, Result
+from everturn.surfaces.session_routes import named_session
+
+
+def decision_operations(
+    answer: SubmitAnswer, settle: SettleCalls, interrupts: Interrupts
+) -> dict[str, Operation]:
+    """Return the operations by name. Source: decision-protocol F-1."""
+
+    def submit_answer(request: Request) -> Result:
+        was_over = answer(request.caller, request.body(MAX_DECISION_BODY_BYTES))
+        return HTTPStatus.OK, {"ok": True, **({"duplicate": True} if was_over else {})}
+
+    def settle_call(request: Request) -> Result:
+        body = request.body(MAX_INPUT_BODY_BYTES)
+        settle(request.caller, named_session(request), body, handlers=("worker", "client"))
+        return HTTPStatus.OK, {"ok": True}
+
+    def interrupt_session(request: Request) -> Result:
+        body = request.body(MAX_INPUT_BODY_BYTES)
+        interrupt_id = interrupts.interrupt(request.caller, named_session(request), body)
+        return HTTPStatus.OK, {"ok": True, "interrupt_id": interrupt_id}
+
+    def resume_session(request: Request) -> Result:
+        session_id, body = named_session(request), request.body(MAX_INPUT_BODY_BYTES)
+        resumed = interrupts.resume_by(request.caller, session_id, body)
+        answered = {"ok": True, "session_id": session_id, "resumed": resumed}
+        return HTTPStatus.ACCEPTED, answered
+
+    return {
+        "submit_answer": submit_answer,
+        "settle_call": settle_call,
+        "interrupt_session": interrupt_session,
+        "resume_session": resume_session,
+    }

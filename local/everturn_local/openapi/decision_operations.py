@@ -1,0 +1,99 @@
+"""What the operations on calls, interrupts and questions take and give."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from everturn.protocol.outside import InterruptRequest, LateAnswer, ResumeRequest, Settlement
+from everturn.protocol.views import Answered, Continued, Interrupting, Ok
+from everturn.rejections import (
+    CallNotOpen,
+    DecisionNotLive,
+    DoneWithInterrupt,
+    DuplicateToolName,
+    FormatRequiresWorker,
+    InsufficientPrivilege,
+    InvalidHandler,
+    InvalidId,
+    InvalidLlmResponse,
+    InvalidMessage,
+    MissingCallId,
+    ModelRequired,
+    MultipleDone,
+    NoActiveTurn,
+    NotYetSupported,
+    SessionQuarantined,
+    StaleAttempt,
+    TooManyCalls,
+    UnknownCall,
+    UnknownDecision,
+    UnknownSession,
+    UnsupportedView,
+    WrongHandler,
+)
+from everturn_local.openapi import examples
+from everturn_local.openapi.shape import BODY, Answer, Spoken
+
+SETTLING: Final = (
+    *BODY,
+    InvalidId,
+    MissingCallId,
+    UnknownCall,
+    WrongHandler,
+    InvalidLlmResponse,
+    UnknownSession,
+    SessionQuarantined,
+)
+
+DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
+    "settle_call": Spoken(
+        "End a call",
+        "Says how a call ended that a worker or a client runs, for whoever left it open. Without "
+        "`attempt` the running attempt is meant.",
+        (Answer(200, "It is recorded.", Ok, {"ok": True}),),
+        body=Settlement,
+        bodies=(("a result", examples.SETTLEMENT),),
+        refusals=(*SETTLING, CallNotOpen, StaleAttempt),
+    ),
+    "interrupt_session": Spoken(
+        "Pause a session",
+        "Gives up the model calls under way and starts nothing more until it is resumed; tools "
+        "that run go on.",
+        (Answer(200, "It is paused.", Interrupting, examples.INTERRUPTED),),
+        body=InterruptRequest,
+        bodies=(("a question", examples.INTERRUPT),),
+        refusals=(*BODY, InvalidId, NoActiveTurn, UnknownSession, SessionQuarantined),
+    ),
+    "resume_session": Spoken(
+        "Let a paused session go on",
+        "Clears one interrupt; one that is not open changes nothing.",
+        (Answer(202, "It is recorded.", Continued, examples.RESUMED),),
+        body=ResumeRequest,
+        bodies=(("with an answer", examples.RESUME),),
+        refusals=(*BODY, InvalidId, InsufficientPrivilege, UnknownSession, SessionQuarantined),
+    ),
+    "submit_answer": Spoken(
+        "Answer a question later",
+        "For workers that answered a delivery with 202. Ids of calls, and the model of an "
+        "`llm.call`, have to be named.",
+        (Answer(200, "It is applied, or the question was over.", Answered, {"ok": True}),),
+        body=LateAnswer,
+        bodies=(("a result", examples.LATE_ANSWER),),
+        refusals=(
+            *SETTLING,
+            InvalidMessage,
+            InvalidHandler,
+            FormatRequiresWorker,
+            DuplicateToolName,
+            ModelRequired,
+            MultipleDone,
+            DoneWithInterrupt,
+            TooManyCalls,
+            NotYetSupported,
+            UnknownDecision,
+            DecisionNotLive,
+            CallNotOpen,
+            UnsupportedView,
+        ),
+    ),
+}

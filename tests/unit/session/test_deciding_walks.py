@@ -1,0 +1,169 @@
+"""Whole sessions whose worker decides, at random: what must hold whatever is said in what order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from everturn.errors import RejectedError
+from everturn.protocol.decision import DECISION_RESPONSE
+from everturn.session.commands import FailTurn, RaiseInterrupt, ResumeInterrupt, TakeOver
+from everturn.session.propose import (
+    CallModel,
+    DeliverToWorker,
+    Effect,
+    HandToMachine,
+    propose,
+)
+from everturn.session.state import Session
+from unit.session.building import made, said
+from unit.session.deciding import Deciding, echo
+
+NAMES = ("get_weather", "send_email", "look_around", "undeclared")
+
+
+def _reply(n: int) -> Any:
+    calls = [made("call_0" if n % 2 else "", NAMES[(n + i) % 4]) for i in range(n % 4)]
+    finish = "length" if n % 7 == 0 else ""
+    return said(f"answer {n}", *calls, finish=finish)
+
+
+def _answer(request: dict[str, Any], n: int) -> dict[str, Any] | None:
+    """Return one of the things that a worker might say."""
+    trigger, proposed = request["trigger"], echo(request)
+    settle: list[dict[str, Any] | None] = [{}, None]
+    if trigger["type"] == "tool.execute":
+        settle = [
+            {"actions": [{"type": "tool.result", "result": n}]},
+            {"actions": [{"type": "tool.error", "error": "no", "retryable": n % 2 == 0}]},
+            {"actions": [{"type": "interrupt", "reason": "asks"}]},
+            None,
+        ]
+    options: list[dict[str, Any] | None] = [
+        proposed,
+        proposed,
+        proposed,
+        {**proposed, "state": {"n": n % 3}},
+        {"actions": [{"type": "tool.call", "name": "send_email", "arguments": {}}]},
+        {"actions": [{"type": "done", "data": n}]},
+        {"actions": [{"type": "tool.result", "result": 1}]},
+        {"actions": [{"type": "tool.error", "id": "never", "error": "x"}]},
+        *settle,
+    ]
+    return options[n % len(options)]
+
+
+def _moves(story: Deciding) -> list[Callable[[int], object]]:
+    session = story.session
+    moves: list[Callable[[int], object]] = [
+        lambda n: story.proceed(n % 5),
+        lambda _: story.do(lambda at, facts: TakeOver(at, facts, story.policy)),
+    ]
+    if session.turn is None:
+        moves.append(lambda n: story.do(story.submitting(f"question {n}", decides="worker")))
+    elif session.turn is not None and len(story.log) % 11 == 0:
+        moves.append(lambda _: story.do(lambda at, facts: FailTurn(at, facts, "no", "x")))
+    moves += [partial(_act, story, effect) for effect in propose(session).effects]
+    moves += [partial(_settle, story, one.id) for one in session.calls if one.kind == "tool_call"]
+    moves += [partial(_resume, story, one.id) for one in session.interrupts]
+    if session.turn is not None:
+        moves.append(
+            lambda n: story.do(
+                lambda at, facts: RaiseInterrupt(at, facts, f"i{n % 3}", "machine", "stop")
+            )
+        )
+    return moves
+
+
+def _act(story: Deciding, effect: Effect, n: int) -> None:
+    match effect:
+        case CallModel():
+            story.replies = [_reply(n)]
+            story.act(effect)
+        case DeliverToWorker() | HandToMachine():
+            decision_id = effect.decision_id
+            if n % 9 == 0:
+                story.lose_question(decision_id)
+                return
+            story.worker_ = lambda request: _answer(request, n)
+            story.act(effect)
+
+
+def _settle(story: Deciding, call_id: str, n: int) -> None:
+    try:
+        story.settle({"type": "tool.result", "id": call_id, "result": n})
+    except RejectedError:
+        assert story.session.call(call_id) is not None
+
+
+def _resume(story: Deciding, interrupt_id: str, _n: int = 0) -> None:
+    story.do(lambda at, facts: ResumeInterrupt(at, facts, interrupt_id, "system"))
+
+
+def check(session: Session) -> None:
+    """Assert what always holds between two commands."""
+    placed = [one for one in session.decisions if one.status != "queued"]
+    calls = {call.id: call for call in session.calls}
+    in_slot = [
+        one
+        for one in placed
+        if not (one.call_id in calls and calls[one.call_id].overlap and "tool" in one.trigger)
+    ]
+    assert len(in_slot) <= 1, "one live decision a session: invariant 6"
+    running = [
+        call
+        for call in session.calls
+        if call.kind == "llm_call" and call.handler == "server" and call.status != "queued"
+    ]
+    assert len(running) <= 1, "L-8"
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(moves=st.lists(st.integers(min_value=0, max_value=99), max_size=60))
+def test_whatever_is_said_the_session_holds_together(moves: list[int]) -> None:
+    """Invariants 2, 6 and 7; T-14; every question passes the wire's models."""
+    story = Deciding()
+    for move in moves:
+        options = _moves(story)
+        options[move % len(options)](move)
+        check(story.session)
+
+    _to_rest(story)
+
+    kinds = Counter(event.type for event in story.log)
+    assert kinds["turn.started"] - kinds["turn.completed"] in {0, 1}
+    ids = [value["message"]["id"] for value in story.values if value["type"] == "message.new"]
+    assert len(ids) == len(set(ids))
+    for value in story.values:
+        if value["type"] == "decision.queued" and value.get("news"):
+            DECISION_RESPONSE.validate_python({"messages": value["news"]})
+
+
+def _to_rest(story: Deciding) -> None:
+    """Have everybody behave from here on; a session that may go on comes to an end of its turn."""
+    story.worker_ = _good
+    for _ in range(60):
+        for interrupt in story.session.interrupts:
+            _resume(story, interrupt.id)
+        story.run()
+        for call in story.session.calls:
+            if call.kind == "tool_call" and call.status == "pending":
+                _settle(story, call.id, 0)
+        session = story.session
+        if not (session.calls or session.decisions or session.interrupts):
+            return
+        story.proceed(61)
+    raise AssertionError(f"{story.session.calls} {story.session.decisions}")
+
+
+def _good(request: dict[str, Any]) -> dict[str, Any]:
+    if request["trigger"]["type"] == "tool.execute" and not request["proposed"]:
+        return {"actions": [{"type": "tool.result", "result": "ok"}]}
+    return echo(request)
