@@ -16,9 +16,12 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+import reference
+
 DOCS = Path(__file__).parents[1] / "docs"
 HTTP = "urn:everturn:http"
 WEBSOCKET = "urn:everturn:websocket"
+PROTOCOL = "urn:everturn:protocol"
 EVENT_STREAM = "text/event-stream"
 
 _EXTEND: Any = extend  # it has no types
@@ -51,7 +54,11 @@ def one_of(
 
 @lru_cache
 def _registry() -> Registry[Any]:
-    pages = ((HTTP, "openapi.json"), (WEBSOCKET, "websocket.schema.json"))
+    pages = (
+        (HTTP, "openapi.json"),
+        (WEBSOCKET, "websocket.schema.json"),
+        (PROTOCOL, "protocol.schema.json"),
+    )
     return Registry().with_resources(
         (urn, DRAFT202012.create_resource(described(name))) for urn, name in pages
     )
@@ -111,6 +118,19 @@ def check_stream(text: str) -> None:
 def check_frame(frame: Any) -> None:
     """Accept a frame that the WebSocket API sent. Raises `Undescribed`."""
     _accept(WEBSOCKET, "/$defs/ServerFrame", frame, f"frame {frame.get('type')}")
+
+
+def check_question(request: Any) -> None:
+    """Accept a decision request, by our description and by the reference. Raises `Undescribed`."""
+    what = f"question {request.get('trigger', {}).get('type')}"
+    _accept(PROTOCOL, "/$defs/DecisionRequest", request, what)
+    if wrong := reference.complaints("DecisionRequest", request):
+        raise Undescribed("\n".join([f"{what}, by the reference", *wrong[:5]]))
+
+
+def check_response(response: Any) -> None:
+    """Accept a decision response that our description has. Raises `Undescribed`."""
+    _accept(PROTOCOL, "/$defs/DecisionResponse", response, "response")
 
 
 def _accept(urn: str, pointer: str, value: Any, what: str) -> None:

@@ -1,4 +1,7 @@
-"""A worker that decides, for tests: a function from a request to what it answers, over a socket."""
+"""A worker that decides, for tests: a function from a request to what it answers, over a socket.
+
+What it is asked is held against the published descriptions.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from published import Undescribed, check_question
 
 Answer = dict[str, Any] | list[tuple[str, Any]] | None
 """A decision; frames of a stream, as `(event, data)`; or nothing: `202`, the answer comes later."""
@@ -27,6 +32,8 @@ class DecidingWorker:
     url: str
     answer: Callable[[dict[str, Any]], Answer] = echo
     asked: list[dict[str, Any]] = field(default_factory=list)
+    undescribed: list[Undescribed] = field(default_factory=list)
+    """What it was asked and no description has."""
 
     def triggers(self) -> list[str]:
         """Return the types of the questions so far."""
@@ -39,7 +46,10 @@ class DecidingWorker:
 
 @contextmanager
 def deciding_worker() -> Iterator[DecidingWorker]:
-    """Serve such a worker on this machine while the body runs."""
+    """Serve such a worker on this machine while the body runs.
+
+    Raises `Undescribed` at the end if a question is not as published.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -47,6 +57,10 @@ def deciding_worker() -> Iterator[DecidingWorker]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             worker.asked.append(request)
+            try:
+                check_question(request)
+            except Undescribed as wrong:
+                worker.undescribed.append(wrong)
             self._send(worker.answer(request))
 
         def _send(self, answer: Answer) -> None:
@@ -73,6 +87,8 @@ def deciding_worker() -> Iterator[DecidingWorker]:
     thread.start()
     try:
         yield worker
+        for wrong in worker.undescribed:
+            raise wrong
     finally:
         server.shutdown()
         server.server_close()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from published import check_question
+
 Act = Callable[["Delivery"], None]
 
 
@@ -81,7 +83,10 @@ class ScriptedWorker:
 
 @contextmanager
 def scripted_worker() -> Iterator[ScriptedWorker]:
-    """Serve a worker on this machine while the body runs."""
+    """Serve a worker on this machine while the body runs.
+
+    Raises `Undescribed` at the end if a delivery is not as published.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -109,6 +114,8 @@ def scripted_worker() -> Iterator[ScriptedWorker]:
     thread.start()
     try:
         yield worker
+        for delivery in worker.deliveries:
+            check_question(delivery.request)
     finally:
         worker.over.set()
         server.shutdown()

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
+from everturn_local.openapi.decisions import decisions_schema
 from everturn_local.openapi.document import document
 from everturn_local.openapi.frames import frames_schema
 
@@ -19,6 +20,7 @@ def pages() -> dict[Path, str]:
     made = {
         "openapi.json": document(version),
         "websocket.schema.json": frames_schema(version),
+        "protocol.schema.json": decisions_schema(version),
     }
     return {
         ROOT / "docs" / name: json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""docs/openapi.json and docs/websocket.schema.json: whole, valid, and of this code."""
+"""The published descriptions in docs/: whole, valid, and of this code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_route_has_an_entry_and_every_entry_a_route() -> None:
     assert {route.operation for route in ROUTES} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("name", ["openapi.json", "websocket.schema.json"])
+@pytest.mark.parametrize("name", ["openapi.json", "websocket.schema.json", "protocol.schema.json"])
 def test_the_files_are_what_this_code_makes(name: str) -> None:
     made = pages()
 
@@ -136,6 +136,6 @@ def told(schema: Any) -> str:
 
 
 def test_no_rule_of_the_house_shows_in_what_is_published() -> None:
-    text = (DOCS / "openapi.json").read_text() + (DOCS / "websocket.schema.json").read_text()
+    text = "".join(path.read_text() for path in pages())
 
-    assert re.findall(r"Source:|\([A-Z]{1,2}-\d+|\b\w+\.md\b", text) == []
+    assert re.findall(r"Source:|\b[A-Z]{1,2}-\d+\b|\b\w+\.md\b", text) == []

@@ -3,18 +3,16 @@
 Differences of Appendix A and our own extensions are named here, one by one.
 """
 
-import json
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+import reference
 from everturn.protocol import action, agent, call, client_input, decision, llm, message, trigger
 from everturn.protocol.wire import WireModel
+from reference import OURS, definitions
 
-SCHEMA = Path(__file__).parents[4] / "shared" / "reference" / "protocol.schema.json"
-
-pytestmark = pytest.mark.skipif(not SCHEMA.exists(), reason="the reference is not at hand")
+pytestmark = pytest.mark.skipif(not reference.is_at_hand(), reason="the reference is not at hand")
 
 MODELS: dict[str, type[WireModel]] = {
     "AgentConfig": agent.AgentConfig,
@@ -52,30 +50,6 @@ UNIONS: dict[str, Any] = {
     "ToolInput": trigger.ToolInput,
 }
 
-OURS: dict[str, set[str]] = {
-    "AgentConfig": {
-        "on_failure",
-        "on_truncated",
-        "output_schema",
-        "reasoning",
-        "temperature",
-        "stop",
-        "max_completion_tokens",
-        "guards",
-        "plan_mode",
-        "compaction",
-        "builtins",
-        "mcp",
-        "a2a",
-        "hooks",
-        "models",
-        "approve_writes",
-    },
-    "AgentTool": {"effect", "approval", "overlap", "retry", "timeout_secs"},
-    "LlmRequest": {"stop", "output_schema"},
-    "tool.execute": {"idempotency_key"},
-}
-
 OUR_MEMBERS = {"tool.poll", "tool.ask", "tool.task", "tool.pending"}
 
 REQUIRED_HERE: dict[str, set[str]] = {
@@ -86,13 +60,6 @@ REQUIRED_HERE: dict[str, set[str]] = {
     "llm.execute": {"stream"},
     "llm.finished": {"truncated"},
 }
-
-
-def definitions() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(SCHEMA.read_text())
-    request = {key: found[key] for key in ("properties", "required") if key in found}
-    named: dict[str, Any] = found["$defs"]
-    return {"root": request} | named
 
 
 def fields_of(model: type[WireModel]) -> set[str]:

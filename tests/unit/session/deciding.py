@@ -37,6 +37,7 @@ from everturn.session.question import Asking, Readers, question
 from everturn.session.records import Records
 from everturn.session.request import digest
 from everturn.tools.schema import check_input
+from published import check_question
 from unit.session.building import Story, path_of, said
 
 Worker = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -141,6 +142,7 @@ class Deciding(Story):
         asking = Asking(self.session, decision, {"id": "default"}, Records(self.events()), readers)
         request = question(asking)
         DECISION_REQUEST.validate_python(request)
+        check_question(request)
         return request
 
     def respond(

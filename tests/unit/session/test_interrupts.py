@@ -8,6 +8,7 @@ import pytest
 
 from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInterrupted
 from everturn.session.commands import ModelFailure, RaiseInterrupt, ResumeInterrupt
+from everturn.session.events.decisions import DecisionDropped
 from everturn.session.events.interrupts import Origin
 from everturn.session.events.interrupts import SessionInterrupted as Interrupted
 from everturn.session.state import is_quiescent, status_of
@@ -132,6 +133,28 @@ def test_a_pause_gives_up_model_calls_and_no_tools() -> None:
     assert story.session.calls == ()
     resume(story, "int-9", "machine")
     assert story.session.call("c1") is not None
+
+
+def test_a_pause_takes_back_the_questions_about_model_calls_that_a_worker_runs() -> None:
+    """Conformance 27: I-4."""
+
+    def two(request: dict[str, Any]) -> dict[str, Any] | None:
+        if request["trigger"]["type"] == "llm.execute":
+            return None
+        calls = [{"type": "llm.call", "id": name, "handler": "worker"} for name in ("a", "b")]
+        asks = request["trigger"]["type"] == "client.messages"
+        return {**echo(request), "actions": calls} if asks else echo(request)
+
+    story = Deciding(worker_=two)
+    story.submit()
+    asked = [one.call_id for one in story.session.decisions]
+
+    interrupt(story)
+
+    assert set(asked) == {"a", "b"}
+    dropped = only(DecisionDropped, story.log)
+    assert [one.reason for one in dropped] == ["interrupted", "interrupted"]
+    assert (story.session.calls, story.session.decisions) == ((), ())
 
 
 def test_calls_of_the_response_that_pauses_wait_for_the_resume() -> None:

@@ -31,14 +31,14 @@ class ResumeRequest(WireModel):
 
 
 class LateAnswer(DecisionResponse):
-    """Body of `POST /v1/workers/submit`: a decision, and the question it answers. F-1, D-7."""
+    """Body of `POST /v1/workers/submit`: a decision, and the question it answers (F-1, D-7)."""
 
     session_id: Annotated[SessionId, VALID_ID]
     decision_id: Annotated[DecisionId, VALID_ID]
 
 
 class Settlement(RootModel[SettleAction]):
-    """Body of `POST /v1/sessions/{id}/calls/settle`: how a call ended; its `id` is needed. F-1."""
+    """Body of `POST /v1/sessions/{id}/calls/settle`: how a call ended; its `id` is needed (F-1)."""
 
 
 INTERRUPT_REQUEST = TypeAdapter(InterruptRequest)

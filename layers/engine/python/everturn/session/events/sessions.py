@@ -55,7 +55,7 @@ class TurnAdmitted(Stored):
 
 
 class TurnContinued(Stored):
-    """Another input went on with the open turn; its id is a further name of that turn. T-3.2."""
+    """Another input went on with the open turn; its id is a further name of that turn."""
 
     type: Literal["turn.continued"] = "turn.continued"
     alias: str
