@@ -15,8 +15,9 @@ from typing import Any
 
 from published import Undescribed, check_question
 
-Answer = dict[str, Any] | list[tuple[str, Any]] | None
-"""A decision; frames of a stream, as `(event, data)`; or nothing: `202`, the answer comes later."""
+Answer = dict[str, Any] | list[tuple[str, Any]] | bytes | None
+"""A decision; frames of a stream, as `(event, data)`; a body as it is; or nothing: `202`, the
+answer comes later."""
 
 
 def echo(request: dict[str, Any]) -> Answer:
@@ -69,6 +70,8 @@ def deciding_worker() -> Iterator[DecidingWorker]:
                 kind = "text/event-stream"
                 frames = [f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in answer]
                 body = "".join(frames).encode()
+            elif isinstance(answer, bytes):
+                body = answer
             elif answer is not None:
                 body = json.dumps(answer).encode()
             self.send_response(202 if answer is None else 200)

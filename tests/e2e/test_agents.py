@@ -100,8 +100,6 @@ def test_a_bad_definition_is_refused_and_told_where(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"decides": "worker", "worker": "https://worker.example/decide"},
-        {"worker": "https://worker.example/decide", "decides": ...},
         {"sub_agents": [{"id": "helper"}]},
         {"output_schema": {"type": "object"}},
         {"guards": {"max_tool_turns": 5}},
@@ -115,7 +113,6 @@ def test_a_bad_definition_is_refused_and_told_where(
         {"on_failure": "interrupt"},
         {"on_truncated": "interrupt"},
         {"handler": "worker"},
-        {"tools": [tool("a") | {"handler": "client"}]},
         {"tools": [tool("a") | {"approval": "always"}]},
     ],
     ids=str,

@@ -132,7 +132,7 @@ async def _handle(
 ) -> Response:
     """Return a handler's answer, or what the engine proposes."""
     handler = registry.handlers.get(kind)
-    made = None if handler is None else await call(handler, (request,), {})
+    made = None if handler is None else await call(handler, (dict(request),), {})
     if made is None:
         made = request.get("proposed") or {}
     try:

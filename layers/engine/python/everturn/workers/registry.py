@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from everturn.errors import RejectedError
@@ -21,7 +21,7 @@ TRIGGERS: Final = (
 )
 """The triggers that may have a handler; `tool.execute` and `tool.poll` go to functions."""
 
-Handler = Callable[[Mapping[str, Any]], Any]
+Handler = Callable[[dict[str, Any]], Any]
 """Decision request -> decision response as a mapping or a model, or None to accept `proposed`."""
 
 
