@@ -12,10 +12,9 @@ from typing import Any
 from everturn.llm.formats.reading import read_reply
 from everturn.protocol.json_text import compact
 from everturn.protocol.tool_texts import (
-    invalid_arguments_text,
     invalid_result_text,
-    malformed_arguments_text,
     undeclared_tool_text,
+    unfit_arguments_text,
 )
 from everturn.protocol.wire import to_json
 from everturn.session.commands import ModelAnswered, ModelFailure
@@ -107,11 +106,4 @@ def problem_of(name: str, arguments: Any, tools: Sequence[Mapping[str, Any]]) ->
     if tool is None:
         return undeclared_tool_text(name, [one["name"] for one in tools])
     text = arguments if isinstance(arguments, str) else compact(arguments)
-    checked = to_json(check_input(tool.get("input"), text))
-    match checked["status"]:
-        case "invalid":
-            return invalid_arguments_text(name, checked["error"])
-        case "malformed":
-            return malformed_arguments_text(name, checked["error"])
-        case _:
-            return None
+    return unfit_arguments_text(name, to_json(check_input(tool.get("input"), text)))

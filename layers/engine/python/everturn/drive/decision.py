@@ -1,14 +1,17 @@
-"""Delivers a decision to the agent's worker: where, how signed, how long; applies no answer."""
+"""Delivers a decision to the worker of an agent: where, how signed, how long, and if it fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from everturn.drive.holding import MakeCommand
 from everturn.errors import TransientError
 from everturn.ports.decider import Decider, DeliveryFailed, WorkerAnswer, WorkerTarget
 from everturn.ports.directory import AgentRecord
 from everturn.protocol.json_text import compact
+from everturn.session.commands import Deliveries, FailDelivery
+from everturn.session.state import Decision
 
 DELIVERY_LIMIT_S: Final = 300
 """Longest that one delivery may take. Source: architecture, section 4."""
@@ -41,4 +44,23 @@ def deliver(
         idempotency_key=request["trigger"].get("idempotency_key"),
         cancelled=cancelled,
         on_delta=on_delta,
+    )
+
+
+def failed_delivery(
+    failure: DeliveryFailed, decision: Decision, deliveries: Deliveries
+) -> MakeCommand:
+    """Return the command that a failed delivery means. Source: decision protocol D-8 to D-10."""
+    return lambda stamp, facts: FailDelivery(
+        stamp,
+        facts,
+        decision.id,
+        decision.attempt,
+        error=failure.error,
+        code=failure.code,
+        retryable=failure.retryable,
+        started=failure.started,
+        invalid=failure.invalid,
+        retry_after_s=failure.retry_after_s,
+        deliveries=deliveries,
     )

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from everturn.commands.reading import SessionReader
 from everturn.commands.readings import readings_of, with_routes
+from everturn.drive.decision import failed_delivery
 from everturn.drive.holding import Holding, MakeCommand
 from everturn.errors import RejectedError
 from everturn.llm.formats.bodies import to_body
@@ -21,7 +22,6 @@ from everturn.session.commands import (
     Command,
     DeferDecision,
     Deliveries,
-    FailDelivery,
     ModelFailure,
     SettleModelCall,
 )
@@ -57,12 +57,12 @@ def to_answer_command(
             try:
                 check_response(response, decides="worker")
             except RejectedError as error:
-                return _failed(_invalid(error), decision, deliveries)
+                return failed_delivery(_invalid(error), decision, deliveries)
             return _answering(to_json(response), decision, session_of, reader, deliveries)
         case Deferred():
             return lambda stamp, facts: DeferDecision(stamp, facts, decision.id, decision.attempt)
         case DeliveryFailed():
-            return _failed(answer, decision, deliveries)
+            return failed_delivery(answer, decision, deliveries)
         case _:
             assert_never(answer)
 
@@ -79,7 +79,7 @@ def _answering(
         try:
             readings = readings_of(response, decision, session, facts)
         except RejectedError as error:
-            return _failed(_invalid(error), decision, deliveries)(stamp, facts)
+            return failed_delivery(_invalid(error), decision, deliveries)(stamp, facts)
         routed = with_routes(facts, response, reader.route)
         return AnswerDecision(
             stamp, routed, decision.id, response, readings, decision.attempt, deliveries
@@ -92,26 +92,10 @@ def _invalid(error: RejectedError) -> DeliveryFailed:
     return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
 
 
-def _failed(answer: DeliveryFailed, decision: Decision, deliveries: Deliveries) -> MakeCommand:
-    return lambda stamp, facts: FailDelivery(
-        stamp,
-        facts,
-        decision.id,
-        decision.attempt,
-        answer.error,
-        answer.code,
-        answer.retryable,
-        answer.started,
-        answer.invalid,
-        answer.retry_after_s,
-        deliveries,
-    )
-
-
 def pointless(decision: Decision, deliveries: Deliveries) -> MakeCommand:
     """Return the end of an order to run what was settled meanwhile."""
     settled = DeliveryFailed("the call was settled meanwhile", "call_settled", False, "no")
-    return _failed(settled, decision, deliveries)
+    return failed_delivery(settled, decision, deliveries)
 
 
 def unsendable(

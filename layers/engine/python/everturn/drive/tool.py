@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from everturn.commands.read_session import as_call
 from everturn.commands.reading import Loaded
 from everturn.commands.tool_answers import answer_command, settled_by
+from everturn.drive.decision import failed_delivery
 from everturn.drive.holding import MakeCommand
 from everturn.errors import DefectError
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer
 from everturn.ports.sessions import Logged
-from everturn.protocol.tool_texts import (
-    invalid_arguments_text,
-    malformed_arguments_text,
-    undeclared_tool_text,
-)
 from everturn.protocol.wire import to_json
 from everturn.session.ask import ToolAsk, tool_request
-from everturn.session.commands import (
-    DeferDecision,
-    Deliveries,
-    FailDelivery,
-)
+from everturn.session.commands import DeferDecision, Deliveries
 from everturn.session.events.decisions import AsOf, DecisionDispatched
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts
+from everturn.session.proposal import execution_proposal
 from everturn.session.state import Call, Decision, Session
 from everturn.session.trigger import idempotency_key
 from everturn.tools.schema import check_input
@@ -66,7 +58,9 @@ def to_request(
             turn_id=call.turn_id or None,
             call=about,
             input=checked,
-            proposed=_proposed(facts, call.name, tool, checked),
+            proposed=execution_proposal(
+                call.name, checked, facts.agent.config, is_undeclared=tool is None
+            ),
             as_of=as_of,
             open_calls=_open_calls(as_of, logged),
             path=facts.path,
@@ -76,22 +70,6 @@ def to_request(
             deadline_ms=decision.deadline_ms or 0,
         )
     )
-
-
-def _proposed(
-    facts: Facts, name: str, tool: Mapping[str, Any] | None, checked: dict[str, Any]
-) -> dict[str, Any]:
-    """Source: decision-protocol 8.4."""
-    if tool is None:
-        names = [one["name"] for one in facts.agent.config.get("tools") or []]
-        text = undeclared_tool_text(name, names)
-    elif checked["status"] == "invalid":
-        text = invalid_arguments_text(name, checked["error"])
-    elif checked["status"] == "malformed":
-        text = malformed_arguments_text(name, checked["error"])
-    else:
-        return {}
-    return {"actions": [{"type": "tool.error", "error": text}]}
 
 
 def _asked(call: Call, logged: tuple[Logged, ...]) -> ToolCallRequested:
@@ -151,25 +129,9 @@ def to_command(
         case Answered(response=response):
             settled = settled_by(response, call, facts, state)
             if isinstance(settled, DeliveryFailed):
-                return _failed(settled, decision, deliveries)
+                return failed_delivery(settled, decision, deliveries)
         case Deferred():
             return lambda stamp, now: DeferDecision(stamp, now, decision.id, decision.attempt)
         case DeliveryFailed():
-            return _failed(answer, decision, deliveries)
+            return failed_delivery(answer, decision, deliveries)
     return lambda stamp, now: answer_command(stamp, now, decision, settled, deliveries)
-
-
-def _failed(answer: DeliveryFailed, decision: Decision, deliveries: Deliveries) -> MakeCommand:
-    return lambda stamp, facts: FailDelivery(
-        stamp,
-        facts,
-        decision.id,
-        decision.attempt,
-        error=answer.error,
-        code=answer.code,
-        retryable=answer.retryable,
-        started=answer.started,
-        invalid=answer.invalid,
-        retry_after_s=answer.retry_after_s,
-        deliveries=deliveries,
-    )

@@ -1,6 +1,7 @@
 """What a model reads when a tool call could not be made or its result not be used; wording only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def invalid_arguments_text(name: str, violation: str) -> str:
@@ -11,6 +12,17 @@ def invalid_arguments_text(name: str, violation: str) -> str:
 def malformed_arguments_text(name: str, reason: str) -> str:
     """Word `malformed` arguments. Source: 8.4."""
     return f"Arguments for {name} are not a JSON object: {reason}"
+
+
+def unfit_arguments_text(name: str, checked: Mapping[str, Any]) -> str | None:
+    """Word what is wrong with arguments, None for nothing; `checked` is a `ToolInput` as JSON."""
+    match checked["status"]:
+        case "invalid":
+            return invalid_arguments_text(name, checked["error"])
+        case "malformed":
+            return malformed_arguments_text(name, checked["error"])
+        case _:
+            return None
 
 
 def undeclared_tool_text(name: str, available: Iterable[str]) -> str:

@@ -12,11 +12,7 @@ from typing import Any, Final
 
 from everturn.protocol.ids import uuid5_in
 from everturn.protocol.json_text import canonical
-from everturn.protocol.tool_texts import (
-    invalid_arguments_text,
-    malformed_arguments_text,
-    undeclared_tool_text,
-)
+from everturn.protocol.tool_texts import undeclared_tool_text, unfit_arguments_text
 
 Proposal = dict[str, Any]
 
@@ -133,18 +129,21 @@ def layered_config(
 
 
 def _for_execution(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
-    """Source: 8.4."""
-    name, checked = trigger["name"], trigger["input"]
-    if ground.is_undeclared:
-        names = [tool["name"] for tool in (ground.agent or {}).get("tools") or ()]
-        text = undeclared_tool_text(name, names)
-    elif checked["status"] == "invalid":
-        text = invalid_arguments_text(name, checked["error"])
-    elif checked["status"] == "malformed":
-        text = malformed_arguments_text(name, checked["error"])
+    return execution_proposal(
+        trigger["name"], trigger["input"], ground.agent or {}, is_undeclared=ground.is_undeclared
+    )
+
+
+def execution_proposal(
+    name: str, checked: Mapping[str, Any], agent: Mapping[str, Any], *, is_undeclared: bool
+) -> Proposal:
+    """Return what is proposed where a tool is to run; `checked` is its `input`. Source: 8.4."""
+    if is_undeclared:
+        names = [tool["name"] for tool in agent.get("tools") or ()]
+        text: str | None = undeclared_tool_text(name, names)
     else:
-        return {}
-    return {"actions": [{"type": "tool.error", "error": text}]}
+        text = unfit_arguments_text(name, checked)
+    return {} if text is None else {"actions": [{"type": "tool.error", "error": text}]}
 
 
 def _for_result(trigger: Mapping[str, Any], ground: Ground) -> Proposal:

@@ -30,7 +30,7 @@ from everturn.store.dynamo_errors import (
     translated,
     when_free,
 )
-from everturn.store.heads import head_key
+from everturn.store.heads import Heads, head_key
 from everturn.store.late_writes import LateWrites
 from everturn.store.pace import Pace
 from everturn.store.tombstones import DELETED, gone, is_tombstone, text_in, tombstone
@@ -55,11 +55,12 @@ class Deletions:
         self._client = client
         self._blobs = blobs
         self._pace = pace
+        self._heads = Heads(table, client, pace)
         self._late = LateWrites(table, client, pace)
 
     def incarnation(self, key: SessionKey) -> Incarnation | None:
         """Return who a session is: one GetItem. Raises `NewerFormat`."""
-        item = self._head(key)
+        item = self._heads.item(key)
         if item is None or is_tombstone(item):
             return None
         with suppress(StoreUnreadable):
@@ -86,7 +87,7 @@ class Deletions:
             match fault_of(error):
                 case Fault.CONDITION:
                     return text_in(item_in(error) or {}, DELETED) == mark
-                case Fault.UNCLEAR if text_in(self._head(key) or {}, DELETED) == mark:
+                case Fault.UNCLEAR if text_in(self._heads.item(key) or {}, DELETED) == mark:
                     return True
                 case _:
                     raise translated(error) from error
@@ -119,7 +120,7 @@ class Deletions:
     def erase_late(self, key: SessionKey, created: str, is_over: Callable[[], bool]) -> bool:
         """Delete late writes and the note: one GetItem, Queries, a DeleteItem for each."""
         if created:
-            item = self._head(key)
+            item = self._heads.item(key)
             if not self._late.erase(key, created, is_over, is_free=item is None):
                 return False
             if not self._blobs.remove(keys.body_objects(key, created), is_over):
@@ -150,16 +151,6 @@ class Deletions:
             if is_tombstone(item)
         )
         return (*stones, *(_noted(note) for note in notes))
-
-    def _head(self, key: SessionKey) -> Item | None:
-        with dynamo_errors():
-            answer = when_free(
-                self._pace,
-                lambda: self._client.get_item(
-                    TableName=self._table, Key=head_key(key), ConsistentRead=True
-                ),
-            )
-        return answer.get("Item")
 
     def _left(self, key: SessionKey) -> list[str]:
         """Return some of what stands beside the tombstone; none where nothing is left."""

@@ -30,7 +30,7 @@ class Heads:
 
     def read(self, key: SessionKey) -> Head | None:
         """Return the head: one GetItem, and one Query if it has sections."""
-        return self.complete(key, self._item(key))
+        return self.complete(key, self.item(key))
 
     def complete(self, key: SessionKey, item: Item | None) -> Head | None:
         """Return the head of an item at hand: one Query if it has sections, else no request.
@@ -49,7 +49,7 @@ class Heads:
                 return head
             seen.add((values.get("version"), values.get("created")))
             self._pace.pause()
-            item = self._item(key)
+            item = self.item(key)
         if len(seen) > 1:
             raise StoreUnavailable(f"the head of {key.session} changes faster than it is read")
         raise unreadable(key, values, f"sections of the head of {key.session} are missing")
@@ -68,7 +68,8 @@ class Heads:
             )
         return answer.get("Item", {}).get("commit_id", {}).get("S") == commit_id
 
-    def _item(self, key: SessionKey) -> Item | None:
+    def item(self, key: SessionKey) -> Item | None:
+        """Return the head's item, a tombstone as well: one GetItem."""
         with dynamo_errors():
             answer = when_free(
                 self._pace,
