@@ -95,7 +95,7 @@ format: venv ## Rewrite the sources in the house's format.
 	@$(BIN)/ruff format $(SOURCES)
 
 .PHONY: openapi
-openapi: venv ## Write docs/openapi.json and docs/websocket.schema.json.
+openapi: venv ## Write docs/openapi.json and the two schemas beside it.
 	@$(BIN)/python -m everturn_local.openapi
 
 .PHONY: environment

@@ -14,6 +14,7 @@ from everturn_local.cli_asking import (
     ExitCode,
     Limit,
     Url,
+    at_api,
     day_and_time,
     fail,
     failures_said,
@@ -111,11 +112,8 @@ def list_agents(
     url: Url, api_key: ApiKey, limit: Limit = 50, cursor: Cursor = "", as_json: AsJson = False
 ) -> None:
     """List agents by their ids."""
-    with failures_said():
-        from everturn_local.remote import Remote  # noqa: PLC0415
-
-        with Remote(url, api_key) as remote:
-            page = remote.get("/v1/agents", limit=limit, cursor=cursor)
+    with at_api(url, api_key) as remote:
+        page = remote.get("/v1/agents", limit=limit, cursor=cursor)
     if as_json:
         say_json(page)
         return
@@ -130,11 +128,10 @@ def list_agents(
 @app.command()
 def show(agent_id: AgentId, url: Url, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Show a definition, as YAML that `apply` takes."""
-    with failures_said():
-        from everturn_local.remote import Remote, place  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            agent = remote.get(f"/v1/agents/{place(agent_id)}")
+        agent = remote.get(f"/v1/agents/{place(agent_id)}")
     if as_json:
         say_json(agent)
         return
@@ -146,11 +143,10 @@ def show(agent_id: AgentId, url: Url, api_key: ApiKey, as_json: AsJson = False) 
 @app.command()
 def delete(agent_id: AgentId, url: Url, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Delete an agent; its sessions keep what they pinned, without a worker."""
-    with failures_said():
-        from everturn_local.remote import Remote, place  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            answer = remote.delete(f"/v1/agents/{place(agent_id)}")
+        answer = remote.delete(f"/v1/agents/{place(agent_id)}")
     if as_json:
         say_json(answer)
     else:

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from everturn_local.remote import Remote
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout: the local runtime runs its template and its functions."""
@@ -80,6 +83,16 @@ def failures_said() -> Iterator[None]:
         fail(error.code, error.message, status=UNAVAILABLE)
     except EverturnError as error:
         fail("internal", error.message)
+
+
+@contextmanager
+def at_api(url: str, api_key: str) -> Iterator[Remote]:
+    """Give a client of an API; end the program with one line where it says no."""
+    with failures_said():
+        from everturn_local.remote import Remote  # noqa: PLC0415
+
+        with Remote(url, api_key) as remote:
+            yield remote
 
 
 UNAVAILABLE = 503

@@ -14,8 +14,8 @@ from everturn_local.cli_asking import (
     ExitCode,
     Limit,
     Url,
+    at_api,
     day_and_time,
-    failures_said,
     say_json,
     say_more,
     say_table,
@@ -46,12 +46,9 @@ def list_sessions(
     as_json: AsJson = False,
 ) -> None:
     """List sessions, the newest last turn first."""
-    with failures_said():
-        from everturn_local.remote import Remote  # noqa: PLC0415
-
-        wish = {"agent_id": agent, "status": status, "owner": owner}
-        with Remote(url, api_key) as remote:
-            page = remote.get("/v1/sessions", **wish, limit=limit, cursor=cursor)
+    wish = {"agent_id": agent, "status": status, "owner": owner}
+    with at_api(url, api_key) as remote:
+        page = remote.get("/v1/sessions", **wish, limit=limit, cursor=cursor)
     if as_json:
         say_json(page)
         return
@@ -75,11 +72,10 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 @app.command()
 def show(session_id: SessionId, url: Url, api_key: ApiKey, as_json: AsJson = False) -> None:
     """Show a session and its newest messages."""
-    with failures_said():
-        from everturn_local.remote import Remote, place  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            session = remote.get(f"/v1/sessions/{place(session_id)}")
+        session = remote.get(f"/v1/sessions/{place(session_id)}")
     if as_json:
         say_json(session)
         return
@@ -121,12 +117,10 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Print events and output as they come, until no turn is open."""
-    with failures_said():
-        from everturn_local.remote import Remote  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
         from everturn_local.tailing import Tail  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            _follow(Tail(remote, session_id, turn, after, follow), as_json=as_json)
+        _follow(Tail(remote, session_id, turn, after, follow), as_json=as_json)
 
 
 @app.command()
@@ -137,16 +131,15 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Delete sessions with all that they hold."""
-    with failures_said():
-        from everturn_local.remote import Remote, place  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            for session_id in session_ids:
-                answer = remote.delete(f"/v1/sessions/{place(session_id)}")
-                if as_json:
-                    say_json({"session_id": session_id, **answer})
-                else:
-                    typer.echo(f"{'deleting' if 'deleting' in answer else 'deleted'} {session_id}")
+        for session_id in session_ids:
+            answer = remote.delete(f"/v1/sessions/{place(session_id)}")
+            if as_json:
+                say_json({"session_id": session_id, **answer})
+            else:
+                typer.echo(f"{'deleting' if 'deleting' in answer else 'deleted'} {session_id}")
 
 
 def send(
@@ -165,20 +158,18 @@ def send(
     body: dict[str, Any] = {"input": {**wanted, **({"turn_id": turn} if turn else {})}}
     if session:
         body["session_id"] = session
-    with failures_said():
-        from everturn_local.remote import Remote  # noqa: PLC0415
+    with at_api(url, api_key) as remote:
         from everturn_local.tailing import Tail  # noqa: PLC0415
 
-        with Remote(url, api_key) as remote:
-            accepted = remote.post("/v1/sessions/input", body)
-            if as_json:
-                say_json(accepted)
-            else:
-                typer.echo(f"session {accepted['session_id']}  turn {accepted['turn_id']}")
-            if not wait:
-                return
-            named = Tail(remote, accepted["session_id"], accepted["turn_id"])
-            last = _follow(named, as_json=as_json)
+        accepted = remote.post("/v1/sessions/input", body)
+        if as_json:
+            say_json(accepted)
+        else:
+            typer.echo(f"session {accepted['session_id']}  turn {accepted['turn_id']}")
+        if not wait:
+            return
+        named = Tail(remote, accepted["session_id"], accepted["turn_id"])
+        last = _follow(named, as_json=as_json)
     if last.get("outcome") != "done":
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from everturn_local.cli_asking import ApiKey, AsJson, Url, day_and_time, failures_said, say_json
+from everturn_local.cli_asking import ApiKey, AsJson, Url, at_api, day_and_time, say_json
 
 
 def token(
@@ -33,11 +33,8 @@ def token(
         wanted["ttl_seconds"] = ttl
     if scope:
         wanted["scopes"] = scope
-    with failures_said():
-        from everturn_local.remote import Remote  # noqa: PLC0415
-
-        with Remote(url, api_key) as remote:
-            made = remote.post("/v1/client-tokens", wanted)
+    with at_api(url, api_key) as remote:
+        made = remote.post("/v1/client-tokens", wanted)
     if as_json:
         say_json(made)
         return

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -58,10 +57,9 @@ class Remote:
         """Return what a GET answers; parameters that are empty are left out."""
         return self._asked("GET", path, params={k: v for k, v in query.items() if v})
 
-    def put(self, path: str, body: Any) -> tuple[int, dict[str, Any]]:
-        """Return status and answer of a PUT."""
-        response = self._sent("PUT", path, json=body)
-        return response.status_code, _json(response)
+    def put(self, path: str, body: Any) -> dict[str, Any]:
+        """Return what a PUT answers."""
+        return self._asked("PUT", path, json=body)
 
     def post(self, path: str, body: Any) -> dict[str, Any]:
         """Return what a POST answers."""
@@ -72,14 +70,11 @@ class Remote:
         return self._asked("DELETE", path)
 
     def _asked(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        return _json(self._sent(method, path, **more))
-
-    def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Return an answer. Raises `Refused`, `Unreachable`."""
+        """Return an answer's JSON. Raises `Refused`, `Unreachable`."""
         with reached(self.http):
             response = self.http.request(method, path, **more)
         check(response)
-        return response
+        return _json(response)
 
 
 @contextmanager
@@ -103,7 +98,7 @@ def check(response: httpx.Response) -> None:
         said = {}
     if not isinstance(said, dict):
         said = {}
-    phrase = HTTPStatus(status).phrase if status in {one.value for one in HTTPStatus} else ""
+    phrase = httpx.codes.get_reason_phrase(status)
     raise Refused(
         code=str(said.get("code") or f"http_{status}"),
         message=str(said.get("message") or phrase or "the server answered with an error"),

@@ -88,7 +88,7 @@ def _success(answers: tuple[Answer, ...]) -> Schema:
     media: Schema = {}
     for answer in answers:
         if answer.model is not None and answer.media in media:
-            media[answer.media] = _either(media[answer.media], answer)
+            media[answer.media] = _either(media[answer.media], answer.model)
         elif answer.model is not None:
             media[answer.media] = {**content(answer.model), "example": answer.example}
         elif answer.example is not None:
@@ -97,11 +97,10 @@ def _success(answers: tuple[Answer, ...]) -> Schema:
     return {**told, "content": media} if media else told
 
 
-def _either(known: Schema, answer: Answer) -> Schema:
+def _either(known: Schema, model: type[BaseModel]) -> Schema:
     """Return a media type that holds one more model; the first one's example stays."""
     before = known["schema"].get("anyOf", [known["schema"]])
-    added = [] if answer.model is None else [content(answer.model)["schema"]]
-    return {**known, "schema": {"anyOf": [*before, *added]}}
+    return {**known, "schema": {"anyOf": [*before, content(model)["schema"]]}}
 
 
 def _refusals(refusals: Iterable[type[RejectedError]]) -> Schema:

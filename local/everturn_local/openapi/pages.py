@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -28,15 +29,15 @@ def pages() -> dict[Path, str]:
     }
 
 
-def stale_pages() -> list[Path]:
-    """Return the files that are not what this code makes."""
-    made = pages().items()
-    return [path for path, text in made if not path.exists() or path.read_text() != text]
+def stale_pages(made: Mapping[Path, str]) -> list[Path]:
+    """Return the files that are not what was made for them."""
+    return [path for path, text in made.items() if not path.exists() or path.read_text() != text]
 
 
 def write_pages() -> list[Path]:
     """Write the files that are stale; return which those were."""
-    made, stale = pages(), stale_pages()
+    made = pages()
+    stale = stale_pages(made)
     for path in stale:
         path.write_text(made[path])
     return stale

@@ -85,11 +85,12 @@ def _to_json(value: Any) -> None:
 
 def _declarations(bindings: Mapping[str, Any]) -> str:
     """Bind each value as one string: an expression with thousands of values takes a second."""
-    texts = {name: _text(_text(value)) for name, value in bindings.items()}
+    texts = {name: compact_text(compact_text(value)) for name, value in bindings.items()}
     return "".join(f"{name}:=${_BINDER}({text});" for name, text in texts.items())
 
 
-def _text(value: Any) -> str:
+def compact_text(value: Any) -> str:
+    """Return JSON as Step Functions measures and binds it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 

@@ -7,7 +7,6 @@ task is given.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +26,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service impor
 from everturn_local.clock import LocalClock
 from everturn_local.patches.replacing import replaced
 from everturn_local.patches.states_executions import INPUT_MAX_BYTES
+from everturn_local.patches.states_jsonata import compact_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,8 @@ def is_within_quota(value: Any) -> bool:
 
     Source: AWS Step Functions Developer Guide, "Service quotas".
     """
-    text = value if isinstance(value, str) else _text(value)
+    text = value if isinstance(value, str) else compact_text(value)
     return len(text.encode("utf-8", "surrogatepass")) <= INPUT_MAX_BYTES
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 @contextmanager

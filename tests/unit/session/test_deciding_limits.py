@@ -110,8 +110,9 @@ def test_a_turn_makes_only_so_many_model_calls() -> None:
     for _ in range(5):
         try:
             story.run()
-        except AssertionError:
-            continue
+        except AssertionError as error:
+            if "never comes to rest" not in str(error):
+                raise
 
     assert len(only(ModelCallRequested, story.log)) == MAX_LLM_CALLS_PER_TURN + 1
     assert story.asked[-1]["trigger"]["code"] == "budget_exceeded"

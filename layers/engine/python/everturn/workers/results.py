@@ -40,20 +40,25 @@ def to_plain(value: Any, adapter: TypeAdapter[Any] | None = None) -> Any:
 
     Raises `NotJson` for bytes, NaN, half a surrogate pair, circles and anything unknown.
     """
+    return _written(value, adapter)[0]
+
+
+def _written(value: Any, adapter: TypeAdapter[Any] | None = None) -> tuple[Any, str]:
+    """Return a value as JSON types and as compact JSON."""
     _refuse_bytes(value)
     try:
         if adapter is not None:
             made = adapter.dump_python(value, mode="json", by_alias=True, warnings=False)
         else:
             made = to_jsonable_python(value, by_alias=True)
-        compact(made)
+        text = compact(made)
     except PydanticSerializationError as error:
         raise NotJson(str(error)) from None
     except InvalidJson as error:
         raise NotJson(error.message) from None
     except (ValueError, RecursionError) as error:
         raise NotJson(f"it cannot be written as JSON ({type(error).__name__})") from None
-    return made
+    return made, text
 
 
 def to_result(name: str, value: Any, adapter: TypeAdapter[Any] | None) -> Any:
@@ -62,10 +67,10 @@ def to_result(name: str, value: Any, adapter: TypeAdapter[Any] | None) -> Any:
     Raises `ToolError` for what is no JSON or over 2 MiB as text.
     """
     try:
-        made = to_plain(value, adapter)
+        made, text = _written(value, adapter)
     except NotJson as error:
         raise ToolError(f"The result of {name} is no JSON: {error}", code="not_json") from error
-    size = len((made if isinstance(made, str) else compact(made)).encode())
+    size = len((made if isinstance(made, str) else text).encode())
     if size > MAX_RESULT_BYTES:
         raise too_large(f"The result of {name}", size, MAX_RESULT_BYTES)
     return made
@@ -77,10 +82,10 @@ def to_state(name: str, value: Any) -> Any:
     Raises `ToolError` as `to_result`. Source: Z-1.
     """
     try:
-        made = {} if value is None else to_plain(value)
+        made, text = ({}, "{}") if value is None else _written(value)
     except NotJson as error:
         raise ToolError(f"The state of {name} is no JSON: {error}", code="not_json") from error
-    size = len(compact(made).encode())
+    size = len(text.encode())
     if size > MAX_STATE_BYTES:
         raise too_large(f"The state of {name}", size, MAX_STATE_BYTES)
     return made
