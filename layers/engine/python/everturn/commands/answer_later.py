@@ -25,10 +25,9 @@ from everturn.rejections import (
     SchemaViolation,
 )
 from everturn.session.commands import AnswerDecision, Command, Deliveries, SettleCall
+from everturn.session.decide.response import SETTLES
 from everturn.session.facts import Facts, Stamp
 from everturn.session.state import Decision, Session
-
-SETTLES = ("tool.result", "tool.error", "llm.result", "llm.error")
 
 
 class SubmitAnswer:

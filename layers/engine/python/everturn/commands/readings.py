@@ -17,13 +17,11 @@ from everturn.protocol.tool_texts import (
     unfit_arguments_text,
 )
 from everturn.protocol.wire import to_json
-from everturn.session.commands import ModelAnswered, ModelFailure
+from everturn.session.commands import Reading
 from everturn.session.facts import Facts, Route
 from everturn.session.records import Records
 from everturn.session.state import Decision, Session
 from everturn.tools.schema import check_input, check_output
-
-Reading = str | ModelAnswered | ModelFailure
 
 RouteOf = Callable[[Mapping[str, Any]], Route]
 

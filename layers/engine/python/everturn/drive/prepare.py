@@ -24,7 +24,7 @@ from everturn.ports.decider import DeliveryFailed, WorkerAnswer
 from everturn.ports.wake import FunctionRun
 from everturn.protocol.llm import StreamDelta
 from everturn.protocol.wake import Settles
-from everturn.session.decide.delivery_failures import EXECUTES
+from everturn.session.decide.questions import EXECUTES
 from everturn.session.events.model_calls import RequestHeader
 from everturn.session.events.sessions import SessionCreated
 from everturn.session.propose import CallModel, DeliverToWorker, Effect, HandToMachine
@@ -76,7 +76,7 @@ class Preparer:
         if decision.attempt != settles.attempt:
             return None
         answer = from_value(settles.answer) if error is None else from_step_error(error)
-        return self._heard(decision, call)(answer)
+        return self._heard(decision, call, self._state())(answer)
 
     def _model_call(self, effect: CallModel) -> Prepared:
         holding, stream = self._holding, self._stream
@@ -109,12 +109,13 @@ class Preparer:
         decision, call = self._subject(effect)
         if decision.trigger in EXECUTES and call is None:
             return Prepared(0, lambda _revoked: pointless(decision, tools.deliveries))
+        state = self._state()
         try:
-            request = self._request(decision)
+            request = self._request(decision, state)
         except UnsupportedContent as error:
             failed = unsendable(decision, call, str(error), tools.deliveries)
             return Prepared(0, lambda _revoked: failed)
-        heard, on_delta = self._heard(decision, call), self._on_delta(decision, call)
+        heard, on_delta = self._heard(decision, call, state), self._on_delta(decision, call)
         record = tools.agents(holding.key.tenant, holding.session.agent_id)
         limit_s = self._time_left_s(decision.deadline_ms, DELIVERY_LIMIT_S)
 
@@ -132,7 +133,7 @@ class Preparer:
 
         return Prepared(limit_s, run)
 
-    def _request(self, decision: Decision) -> dict[str, Any]:
+    def _request(self, decision: Decision, state: Any) -> dict[str, Any]:
         """Return the body of a delivery."""
         holding = self._holding
         if holding.session.decides == "worker":
@@ -141,10 +142,10 @@ class Preparer:
         if call is None:
             raise DefectError(f"there is nothing to deliver for {decision.id}")
         loaded, owner = holding.loaded, self._owner()
-        return to_request(holding.session, decision, call, loaded, self._state(), owner)
+        return to_request(holding.session, decision, call, loaded, state, owner)
 
     def _heard(
-        self, decision: Decision, call: Call | None
+        self, decision: Decision, call: Call | None, state: Any
     ) -> Callable[[WorkerAnswer], MakeCommand]:
         """Return what tells what a worker's answer means."""
         holding, tools = self._holding, self._tools
@@ -152,7 +153,7 @@ class Preparer:
             return lambda answer: to_answer_command(
                 answer, decision, holding, tools.reader, tools.deliveries
             )
-        facts, state = holding.loaded.facts, self._state()
+        facts = holding.loaded.facts
         return lambda answer: to_command(answer, decision, call, facts, state, tools.deliveries)
 
     def _on_delta(self, decision: Decision, call: Call | None) -> Callable[[str], None] | None:
@@ -177,7 +178,8 @@ class Preparer:
         decision, call = self._subject(effect)
         if call is None:
             return Prepared(0, lambda _revoked: pointless(decision, tools.deliveries))
-        request, heard, head = self._request(decision), self._heard(decision, call), holding.head
+        state, head = self._state(), holding.head
+        request, heard = self._request(decision, state), self._heard(decision, call, state)
         record = tools.agents(holding.key.tenant, holding.session.agent_id)
         slow = SlowDelivery(decision, call, request, record, is_fresh)
 
@@ -230,8 +232,10 @@ class Preparer:
         raise DefectError(f"there is no request header at event {seq}")
 
     def _state(self) -> Any:
-        """Return the worker's state that holds, `None` where there is none."""
+        """Return what an engine-decided session hands its worker as state, `None` for none."""
         holding, store = self._holding, self._tools.store
+        if holding.session.decides == "worker":  # the question brings it along
+            return None
         seq = holding.session.state_seq
         return state_at(store, holding.key, seq, holding.loaded.logged)
 

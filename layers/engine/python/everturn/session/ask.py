@@ -12,6 +12,7 @@ from typing import Any
 from everturn.protocol.events import to_rfc3339
 from everturn.session.events.decisions import AsOf
 from everturn.session.facts import PathMessage
+from everturn.session.question import tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +74,9 @@ def tool_request(ask: ToolAsk) -> dict[str, Any]:
         "calls": [dict(call) for call in ask.open_calls],
         "pending_calls": sum(call.get("kind") != "llm_call" for call in ask.open_calls),
         "messages": messages,
-        "message_tree": _tree(messages),
+        "message_tree": tree(messages),
         "ancestry": [],
         "attempts": ask.attempt,
         "deadline": to_rfc3339(ask.deadline_ms),
         "turn_id": ask.turn_id,
     }
-
-
-def _tree(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    nodes: list[dict[str, Any]] = []
-    for message in messages:
-        parent = {"parent_id": nodes[-1]["message"]["id"]} if nodes else {}
-        nodes.append({"message": message, **parent})
-    return {"nodes": nodes, "head_id": messages[-1]["id"]} if messages else {"nodes": nodes}

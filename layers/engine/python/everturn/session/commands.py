@@ -91,6 +91,10 @@ class ModelFailure:
     usage: Usage | None = None
 
 
+Reading = str | ModelAnswered | ModelFailure
+"""What a use case found out about an action: what breaks a schema, or what a model's body says."""
+
+
 @dataclass(frozen=True, slots=True)
 class SettleModelCall:
     """Report what came of one attempt of a model call."""
@@ -135,7 +139,7 @@ class AnswerDecision:
     response: Mapping[str, Any]
     """A `DecisionResponse` as JSON, in order by itself."""
 
-    readings: Mapping[int, str | ModelAnswered | ModelFailure] = field(default_factory=dict)
+    readings: Mapping[int, Reading] = field(default_factory=dict)
     """By an action's position: what breaks a tool's schema, or what a model's body says."""
 
     attempt: int | None = None
@@ -166,7 +170,7 @@ class SettleCall:
     handlers: tuple[str, ...]
     """Whose calls this caller may end."""
 
-    reading: str | ModelAnswered | ModelFailure | None = None
+    reading: Reading | None = None
     deliveries: Deliveries = field(default_factory=Deliveries)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from everturn.protocol.json_text import compact
 from everturn.session.events.messages import MessageNew, MessagePrivate, MessageSource
 from everturn.session.events.model_calls import ModelCallRequested
+from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import evolve
@@ -47,6 +48,12 @@ class Journal:
         self.events.append(event)
         self.session = evolve(self.session, event)
         return self.session.seq
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """Where the path ends now; `None` where it is empty. Source: decision-protocol V-1."""
+        head = self.session.head
+        return Anchor(branch=head.branch, depth=head.depth) if head else None
 
     def event(self, seq: int) -> Event | None:
         """Return an event of the log by its number, as far as what was read tells, or of ours."""

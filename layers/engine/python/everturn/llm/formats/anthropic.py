@@ -12,7 +12,6 @@ from typing import Any, Final
 from everturn.llm.formats.usage import usage_of
 from everturn.protocol.json_text import compact
 from everturn.rejections import InvalidLlmResponse
-from everturn.session.commands import ModelFailure
 
 DEFAULT_MAX_TOKENS: Final = 8192
 BUDGETS: Final = {
@@ -151,8 +150,8 @@ def _source(url: str) -> dict[str, Any]:
     return {"type": "base64", "media_type": about.partition(";")[0], "data": data}
 
 
-def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any] | ModelFailure:
-    """Return message, finish reason and usage; a refusal is a failure. Source: W-7.
+def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any]:
+    """Return message, finish reason and usage; a refusal is a `content_filter`. Source: W-7.
 
     Raises `InvalidLlmResponse`.
     """
@@ -161,7 +160,7 @@ def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any] | ModelFailur
         raise InvalidLlmResponse("/response/content: should be a list of blocks")
     usage = usage_of({"cache_read_input_tokens": 0, **(body.get("usage") or {})})
     if body.get("stop_reason") == "refusal":
-        return ModelFailure("the model refused to answer", "refused", False, usage=usage)
+        return {}, "content_filter", usage
     text = "".join(str(one.get("text", "")) for one in blocks if one.get("type") == "text")
     calls = [_call(one) for one in blocks if one.get("type") == "tool_use"]
     message: dict[str, Any] = {"role": "assistant"}

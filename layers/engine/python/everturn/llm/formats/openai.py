@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from everturn.llm.formats.usage import usage_of
 from everturn.rejections import InvalidLlmResponse
-from everturn.session.commands import ModelFailure
 
 NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 SETTINGS: Final = ("temperature", "max_completion_tokens", "stop")
@@ -44,8 +43,8 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any] | ModelFailure:
-    """Return message, finish reason and usage; a refusal is a failure. Source: W-5.
+def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any]:
+    """Return message, finish reason and usage; a refusal is a `content_filter`. Source: W-5.
 
     Raises `InvalidLlmResponse`.
     """
@@ -56,7 +55,7 @@ def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any] | ModelFailur
         raise InvalidLlmResponse("/response/choices/0/message: is missing")
     usage = usage_of(body.get("usage"))
     if given.get("refusal"):
-        return ModelFailure("the model refused to answer", "refused", False, usage=usage)
+        return {}, "content_filter", usage
     message: dict[str, Any] = {"role": "assistant"}
     content = given.get("content")
     if content is not None and not isinstance(content, str):

@@ -30,10 +30,9 @@ def read_reply(format_name: str | None, body: Any) -> ModelAnswered | ModelFailu
         case None:
             return _neutral(body)
         case "anthropic":
-            read = anthropic.read_body(body)
+            return replied(*anthropic.read_body(body))
         case _:
-            read = openai.read_body(body)
-    return read if isinstance(read, ModelFailure) else replied(*read)
+            return replied(*openai.read_body(body))
 
 
 def _neutral(body: Any) -> ModelAnswered | ModelFailure:

@@ -29,7 +29,6 @@ from everturn.session.events.decisions import (
     DecisionQueued,
 )
 from everturn.session.events.messages import StateUpdated
-from everturn.session.events.shape import Anchor
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.session.journal import Journal
 from everturn.session.slots import has_room
@@ -117,9 +116,9 @@ def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
         return
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt))
     if command.has_state:
-        head = journal.session.head
-        anchor = Anchor(branch=head.branch, depth=head.depth) if head else None
-        journal.add(StateUpdated(turn_id=journal.turn_id, state=command.state, anchor=anchor))
+        journal.add(
+            StateUpdated(turn_id=journal.turn_id, state=command.state, anchor=journal.anchor)
+        )
     match command.outcome:
         case ToolAnswered(text=text):
             finish_tool(journal, call, text, decision.id)

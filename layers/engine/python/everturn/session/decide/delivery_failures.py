@@ -10,7 +10,7 @@ from typing import Final
 from everturn.session.commands import FailDelivery, ModelFailure, ToolRefused
 from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.moving import move_on
-from everturn.session.decide.questions import turn_of
+from everturn.session.decide.questions import EXECUTES, turn_of
 from everturn.session.decide.tool_result import (
     NOT_STARTED,
     fail_tool,
@@ -22,9 +22,6 @@ from everturn.session.events.decisions import DecisionErrored, ErroredPrivate
 from everturn.session.journal import Journal
 from everturn.session.retries import may_repeat, wait_ms
 from everturn.session.state import Call, Decision
-
-EXECUTES: Final = ("tool.execute", "llm.execute")
-"""Triggers that ask the worker to run a call."""
 
 INVALID_IN_A_ROW: Final = 3
 """Source: decision-protocol D-8."""

@@ -11,12 +11,11 @@ from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInte
 from everturn.session.commands import RaiseInterrupt, ResumeInterrupt
 from everturn.session.decide.model_call import open_model_call
 from everturn.session.decide.moving import move_on
-from everturn.session.decide.questions import queue
+from everturn.session.decide.questions import drop_all_about, queue
 from everturn.session.decide.turn_end import complete_turn, end_step, void_call
-from everturn.session.events.decisions import DecisionCompleted, DecisionDropped
+from everturn.session.events.decisions import DecisionCompleted
 from everturn.session.events.interrupts import InterruptResumed, Origin
 from everturn.session.events.interrupts import SessionInterrupted as Interrupted
-from everturn.session.events.shape import Anchor
 from everturn.session.journal import Journal
 from everturn.session.state import Session
 
@@ -45,7 +44,6 @@ def pause(
     """
     if _was_raised(journal, interrupt_id):
         return
-    head = journal.session.head
     journal.add(
         Interrupted(
             turn_id=journal.turn_id,
@@ -53,24 +51,14 @@ def pause(
             origin=origin,
             reason=reason,
             payload=payload,
-            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            anchor=journal.anchor,
             subject_call=subject_call or None,
         )
     )
     for call in journal.session.calls:
         if call.kind == "llm_call":
-            _give_up(journal, call.id)
+            drop_all_about(journal, call.id, "interrupted")
             void_call(journal, call, "interrupted")
-
-
-def _give_up(journal: Journal, call_id: str) -> None:
-    for decision in journal.session.decisions:
-        if decision.call_id == call_id:
-            journal.add(
-                DecisionDropped(
-                    turn_id=decision.turn_id or None, id=decision.id, reason="interrupted"
-                )
-            )
 
 
 def _was_raised(journal: Journal, interrupt_id: str) -> bool:

@@ -23,7 +23,6 @@ from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
-from everturn.session.events.shape import Anchor
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
 from everturn.session.journal import Journal
 from everturn.session.proposal import CUT_OFF
@@ -172,7 +171,6 @@ def _request_tool(
 ) -> None:
     name = made["function"]["name"]
     tool = journal.facts.agent.tool(name) or {}
-    head = journal.session.head
     effect: Effect = tool.get("effect") or "unclassified"
     overlap = tool.get("overlap")
     journal.add(
@@ -182,7 +180,7 @@ def _request_tool(
             name=name,
             handler=tool.get("handler") or "worker",
             retry=tool_retry(tool),
-            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            anchor=journal.anchor,
             llm_call_id=llm_call_id,
             private=ToolPrivate(
                 effect=effect, overlap=effect == "read" if overlap is None else overlap

@@ -19,7 +19,6 @@ from everturn.session.events.model_calls import (
     RequestPrivate,
 )
 from everturn.session.events.sessions import StepStarted
-from everturn.session.events.shape import Anchor
 from everturn.session.evolve_calls import route_of
 from everturn.session.facts import Route
 from everturn.session.journal import Journal
@@ -54,7 +53,7 @@ def open_model_call(journal: Journal) -> None:
             model=agent.config["model"],
             stream=turn.stream or bool(agent.config.get("stream")),
             retry=retry,
-            anchor=Anchor(branch=head.branch, depth=head.depth),
+            anchor=journal.anchor,
             private=RequestPrivate(
                 header_seq=journal.session.header_seq,
                 boundary=Boundary(head_id=head.id, head_seq=head.seq, from_seq=from_seq),

@@ -15,11 +15,11 @@ from everturn.session.commands import (
     TakeOver,
     ToolRefused,
 )
-from everturn.session.decide.delivery_failures import EXECUTES, fail_delivery
+from everturn.session.decide.delivery_failures import fail_delivery
 from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.model_call import dispatch_model_call
 from everturn.session.decide.moving import move_on
-from everturn.session.decide.questions import deliver, turn_of
+from everturn.session.decide.questions import EXECUTES, deliver, drop_all_about, turn_of
 from everturn.session.decide.requests import start_tool_call, start_workers_model_call
 from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown
 from everturn.session.events.decisions import DecisionDropped
@@ -83,7 +83,7 @@ def _move(journal: Journal, call: Call) -> None:
         case CallStatus.RETRY_SCHEDULED, "tool_call" if due and _decides_worker(journal):
             start_tool_call(journal, call)
         case CallStatus.PENDING, "llm_call" if lapsed:
-            _drop_questions(journal, call)
+            drop_all_about(journal, call.id, "attempt_lapsed")
             error = f"attempt {call.attempt} passed its deadline"
             failure = ModelFailure(error, "deadline_exceeded", retryable=True)
             fail_attempt(journal, call, failure)
@@ -95,14 +95,6 @@ def _move(journal: Journal, call: Call) -> None:
 
 def _decides_worker(journal: Journal) -> bool:
     return journal.session.decides == "worker"
-
-
-def _drop_questions(journal: Journal, call: Call) -> None:
-    """Drop the questions about an attempt that is over, the live one too. Source: D-13."""
-    for decision in journal.session.decisions:
-        if decision.call_id == call.id:
-            turn_id = turn_of(journal, decision)
-            journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason="attempt_lapsed"))
 
 
 def _is_due(journal: Journal, decision: Decision) -> bool:

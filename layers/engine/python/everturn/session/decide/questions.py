@@ -23,6 +23,9 @@ from everturn.session.state import Call, Decision, Session
 SLOW_S: Final = 20
 """A tool that may take longer is the step machine's to run. Source: architecture, section 2."""
 
+EXECUTES: Final = ("tool.execute", "llm.execute")
+"""Triggers that ask the worker to run a call."""
+
 FINISHED = ("tool.finished", "sub_agent.finished")
 """Triggers that report the end of a call which counts as open until they are delivered. Q-3."""
 
@@ -75,7 +78,7 @@ def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
     Source: decision-protocol D-3, D-5.
     """
     session = journal.session
-    call = session.call(decision.call_id) if decision.trigger.endswith(".execute") else None
+    call = session.call(decision.call_id) if decision.trigger in EXECUTES else None
     by_machine = _is_slow(journal, decision, call)
     as_of = AsOf(
         seq=session.seq,
@@ -148,10 +151,18 @@ def _open_call(session: Session, call: Call) -> dict[str, Any]:
     return shown
 
 
+def drop_all_about(journal: Journal, call_id: str, reason: str) -> None:
+    """Drop every question about a call, the live one too. Source: D-13."""
+    for decision in journal.session.decisions:
+        if decision.call_id == call_id:
+            turn_id = turn_of(journal, decision)
+            journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason=reason))
+
+
 def drop_questions_about(journal: Journal, call_id: str, reason: str) -> None:
     """Drop the executions of a call that are queued; a live one keeps its place. Source: O-25."""
     for decision in journal.session.decisions:
-        executes = decision.trigger.endswith(".execute") and decision.status == "queued"
+        executes = decision.trigger in EXECUTES and decision.status == "queued"
         if executes and decision.call_id == call_id:
             turn_id = turn_of(journal, decision)
             journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason=reason))

@@ -22,7 +22,7 @@ from everturn.session.events.model_calls import (
     ModelCallRequested,
     RequestPrivate,
 )
-from everturn.session.events.shape import Anchor, Retry
+from everturn.session.events.shape import Retry
 from everturn.session.events.tool_calls import ToolCallRequested, ToolPrivate
 from everturn.session.facts import Route
 from everturn.session.journal import Journal
@@ -84,7 +84,7 @@ def request_model_call(journal: Journal, action: Mapping[str, Any]) -> None:
             format=config.get("format") if is_workers else None,
             stream=stream,
             retry=Retry(**retry) if retry else model_retry(config),
-            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            anchor=journal.anchor,
             messages=list(explicit) if explicit is not None else None,
             private=RequestPrivate(
                 header_seq=journal.session.header_seq,
@@ -119,7 +119,7 @@ def open_tool_call(journal: Journal, action: Mapping[str, Any], problem: str | N
     text = given if isinstance(given, str) else compact(given)
     tool = journal.facts.agent.tool(name)
     declared = tool or {}
-    retry, head = action.get("retry"), journal.session.head
+    retry = action.get("retry")
     effect = declared.get("effect")
     overlap = declared.get("overlap")
     call_id = action.get("id") or journal.mint()
@@ -132,7 +132,7 @@ def open_tool_call(journal: Journal, action: Mapping[str, Any], problem: str | N
             arguments=None if refs else text,
             handler=action.get("handler") or declared.get("handler") or "worker",
             retry=Retry(**retry) if retry else tool_retry(tool),
-            anchor=Anchor(branch=head.branch, depth=head.depth) if head else None,
+            anchor=journal.anchor,
             llm_call_id=llm_call_id,
             private=ToolPrivate(
                 effect=effect, overlap=effect == "read" if overlap is None else overlap

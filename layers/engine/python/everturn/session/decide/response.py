@@ -11,16 +11,17 @@ from typing import Any
 
 from everturn.protocol.json_text import canonical
 from everturn.rejections import NotYetSupported
+from everturn.session.commands import Reading
 from everturn.session.decide.interrupts import pause
+from everturn.session.decide.questions import EXECUTES
 from everturn.session.decide.requests import open_tool_call, request_model_call
-from everturn.session.decide.settlements import Reading, settle
+from everturn.session.decide.settlements import settle
 from everturn.session.decide.turn_end import complete_turn, void_open_calls
-from everturn.session.decide.written import write_messages
+from everturn.session.decide.written import reported, write_messages
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, StateUpdated
 from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.sessions import TurnStarted
-from everturn.session.events.shape import Anchor
 from everturn.session.facts import Pinned
 from everturn.session.journal import Journal
 from everturn.session.refs import Ref, same_as
@@ -75,11 +76,6 @@ def _request(journal: Journal, action: Mapping[str, Any], reading: Reading | Non
         open_tool_call(journal, action, reading if isinstance(reading, str) else None)
 
 
-def _anchor(journal: Journal) -> Anchor | None:
-    head = journal.session.head
-    return Anchor(branch=head.branch, depth=head.depth) if head else None
-
-
 def _write_state(journal: Journal, given: Any) -> None:
     """Source: Z-1, Z-3."""
     if given is None:
@@ -88,7 +84,7 @@ def _write_state(journal: Journal, given: Any) -> None:
     holds = journal.event(journal.session.state_seq)
     held = holds.state if isinstance(holds, StateUpdated) else None
     if canonical(wanted) != canonical(held):
-        journal.add(StateUpdated(turn_id=journal.turn_id, state=wanted, anchor=_anchor(journal)))
+        journal.add(StateUpdated(turn_id=journal.turn_id, state=wanted, anchor=journal.anchor))
 
 
 def _write_agent(journal: Journal, decision: Decision, given: Any) -> None:
@@ -124,7 +120,7 @@ def update_agent(
             AgentUpdated(
                 turn_id=journal.turn_id,
                 agent=None if place else dict(config),
-                anchor=_anchor(journal),
+                anchor=journal.anchor,
                 private=AgentPrivate(sha256=agent.sha256, layered=layered),
                 refs={"agent": place} if place else {},
             )
@@ -156,7 +152,7 @@ def _open_turn(journal: Journal) -> None:
 def _interrupt(journal: Journal, decision: Decision, action: Mapping[str, Any]) -> None:
     """Pause the path, in a turn as every pause. Source: I-11, I-13."""
     _open_turn(journal)
-    executes = decision.trigger in {"tool.execute", "llm.execute"}
+    executes = decision.trigger in EXECUTES
     subject = decision.call_id if executes and journal.session.call(decision.call_id) else ""
     interrupt_id = action.get("interrupt_id") or journal.mint()
     pause(journal, interrupt_id, "frontend", action["reason"], action.get("payload"), subject)
@@ -175,9 +171,7 @@ def _end_turn(journal: Journal, decision: Decision, data: Any) -> None:
 
 def _place_of(journal: Journal, decision: Decision, data: Any) -> Ref | None:
     """Return where `data` stands in the log already: in the reply that the question reports."""
-    queued = journal.event(decision.seq)
-    seq = queued.private.about_seq if isinstance(queued, DecisionQueued) else 0
-    end = journal.event(seq)
-    if data and isinstance(end, ModelCallCompleted) and end.message.get("content") == data:
-        return same_as(seq, "message.content")
+    match reported(journal, decision):
+        case (seq, ModelCallCompleted() as end) if data and end.message.get("content") == data:
+            return same_as(seq, "message.content")
     return None

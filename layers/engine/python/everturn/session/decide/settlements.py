@@ -11,15 +11,12 @@ from typing import Any
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.rejections import CallNotOpen, MissingCallId, StaleAttempt, UnknownCall, WrongHandler
-from everturn.session.commands import ModelAnswered, ModelFailure, ToolRefused
+from everturn.session.commands import ModelAnswered, ModelFailure, Reading, ToolRefused
 from everturn.session.decide.model_answer import fail_attempt, record_reply
 from everturn.session.decide.tool_result import fail_tool, finish_tool
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.journal import Journal
 from everturn.session.state import Call, CallStatus, Decision
-
-Reading = str | ModelAnswered | ModelFailure
-"""What a use case found out about an action: what breaks a schema, or what a model's body says."""
 
 KINDS = {"tool": "tool_call", "llm": "llm_call"}
 

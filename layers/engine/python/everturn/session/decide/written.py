@@ -38,10 +38,9 @@ def write_messages(
     named = {message["id"] for message in messages if message.get("id")}
     if named & recorded:
         new = _reconciled(journal, messages)
-    elif isinstance(queued, DecisionQueued) and named & {message["id"] for message in news}:
-        _check_base(journal, queued)
-        new = messages
     else:
+        if isinstance(queued, DecisionQueued) and named & {message["id"] for message in news}:
+            _check_base(journal, queued)
         new = messages
     used = set(recorded)
     for message in new:
@@ -94,7 +93,7 @@ def _write(
             return
     refs: dict[str, Ref] = {}
     source, is_error = MessageSource(kind="worker"), False
-    match _reported(journal, decision):
+    match reported(journal, decision):
         case (seq, ModelCallCompleted() as end) if canonical(end.message) == text:
             refs, source = {"message": same_as(seq, "message")}, _model(journal, end.id)
         case (seq, ToolCallCompleted() | ToolCallErrored() as end) if (
@@ -120,7 +119,7 @@ def _model(journal: Journal, call_id: str) -> MessageSource:
     return MessageSource(kind="model", provider=config.get("provider"), model=config.get("model"))
 
 
-def _reported(journal: Journal, decision: Decision) -> tuple[int, Any] | None:
+def reported(journal: Journal, decision: Decision) -> tuple[int, Any] | None:
     """Return the end of the call that the question reports, with its number."""
     queued = journal.event(decision.seq)
     seq = queued.private.about_seq if isinstance(queued, DecisionQueued) else 0
