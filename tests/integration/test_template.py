@@ -325,7 +325,8 @@ def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_a
         if name == "AuthorizerRole" and action != token_key
     ]
 
-    assert reader_writes == [("dynamodb:UpdateItem", partitions("SESSION#*"))]
+    writes = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+    assert reader_writes == [(action, partitions("SESSION#*")) for action in writes]
     assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*"))]
 
 
