@@ -1,8 +1,8 @@
-"""Reading many items at once; what they mean is the caller's business."""
+"""Reading many items; what they mean is the caller's business."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -42,6 +42,18 @@ def batch_get(
             if left:
                 pace.pause(unread)
                 unread += 1
+
+
+def query_all(client: DynamoDBClient, request: Mapping[str, Any], pace: Pace) -> Iterator[Item]:
+    """Yield all items of a Query in their order: one request for each MB."""
+    start: dict[str, Any] = {}
+    while True:
+        with dynamo_errors():
+            answer = when_free(pace, partial(client.query, **request, **start))
+        yield from answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
 def chunks(values: Iterable[Value], size: int) -> Iterator[list[Value]]:

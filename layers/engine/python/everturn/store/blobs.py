@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from everturn.errors import StoreRefused, StoreUnavailable
 from everturn.session.refs import BlobPlace
 from everturn.store.pace import Pace
-from everturn.store.patience import while_busy
+from everturn.store.patience import error_code, while_busy
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -171,7 +171,7 @@ def s3_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        code = error.response.get("Error", {}).get("Code", "")
+        code = error_code(error)
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if code in _PASSING or status in _PASSING_STATUS:
             raise StoreUnavailable(f"S3: {code}", retry_after_s=1.0) from error

@@ -26,6 +26,7 @@ from everturn.store.dynamo_errors import (
     Fault,
     dynamo_errors,
     fault_of,
+    if_holds,
     item_in,
     translated,
     when_free,
@@ -184,13 +185,7 @@ class Deletions:
 
     def _while_it_stands(self, request: Callable[[], Any]) -> bool:
         """Make a request; returns whether its condition, that the tombstone stands, held."""
-        try:
-            when_free(self._pace, request)
-        except AwsError as error:
-            if fault_of(error) is Fault.CONDITION:
-                return False
-            raise translated(error) from error
-        return True
+        return if_holds(self._pace, request) is None
 
     def _due(self, shard: str, now_epoch_s: int, limit: int) -> list[Item]:
         with dynamo_errors():

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from json import loads
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from botocore.exceptions import ClientError
-
 from everturn.ports.callers import Caller, from_fields, to_fields
 from everturn.ports.directory import AgentLine, AgentPage, AgentRecord, ApiKey, Connection
 from everturn.protocol.json_text import compact
@@ -22,7 +20,7 @@ from everturn.store.attributes import Item, from_item, to_item
 from everturn.store.blobs import Blobs
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
-from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, when_free
+from everturn.store.dynamo_errors import dynamo_errors, if_holds, when_free
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -180,17 +178,11 @@ class DynamoDirectory:
     def _update_connection(self, connection_id: str, **change: Any) -> bool:
         """Update a connection if its condition holds; returns whether it did."""
         key = to_item({"pk": keys.connection_pk(connection_id), "sk": keys.META})
-        with dynamo_errors():
-            try:
-                when_free(
-                    self._pace,
-                    lambda: self._client.update_item(TableName=self._table, Key=key, **change),
-                )
-            except ClientError as error:
-                if fault_of(error) is not Fault.CONDITION:
-                    raise
-                return False
-        return True
+        stands = if_holds(
+            self._pace,
+            lambda: self._client.update_item(TableName=self._table, Key=key, **change),
+        )
+        return stands is None
 
     def delete_connection(self, connection_id: str) -> None:
         """One DeleteItem."""

@@ -121,6 +121,20 @@ def when_free(pace: Pace, request: Callable[[], Answer]) -> Answer:
         throttled += fault is Fault.THROTTLED
 
 
+def if_holds(pace: Pace, request: Callable[[], Any]) -> dict[str, Any] | None:
+    """Make a conditional write; `None` where it was made, else what stands there.
+
+    That is `{}` where nothing does, or where the request did not ask for it.
+    """
+    try:
+        when_free(pace, request)
+    except AwsError as error:
+        if fault_of(error) is not Fault.CONDITION:
+            raise translated(error) from error
+        return item_in(error) or {}
+    return None
+
+
 @contextmanager
 def dynamo_errors() -> Iterator[None]:
     """Turn botocore's errors into ours; a condition that may fail is caught before."""

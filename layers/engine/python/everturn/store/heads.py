@@ -8,6 +8,7 @@ from everturn.errors import StoreUnavailable
 from everturn.ports.sessions import Head, SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
+from everturn.store.batches import query_all
 from everturn.store.codec import from_head_items, opened_head, unreadable
 from everturn.store.dynamo_errors import dynamo_errors, when_free
 from everturn.store.pace import Pace
@@ -80,7 +81,6 @@ class Heads:
         return answer.get("Item")
 
     def _sections(self, key: SessionKey) -> list[Item]:
-        items: list[Item] = []
         prefix = {":pk": keys.session_pk(key), ":prefix": keys.SECTION_PREFIX}
         request: dict[str, Any] = {
             "TableName": self._table,
@@ -88,13 +88,7 @@ class Heads:
             "ExpressionAttributeValues": to_item(prefix),
             "ConsistentRead": True,
         }
-        while True:
-            with dynamo_errors():
-                answer = when_free(self._pace, lambda: self._client.query(**request))
-            items += answer["Items"]
-            if "LastEvaluatedKey" not in answer:
-                return items
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return list(query_all(self._client, request, self._pace))
 
 
 def head_key(key: SessionKey) -> Item:

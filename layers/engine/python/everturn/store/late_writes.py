@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from everturn.ports.sessions import SessionKey
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
-from everturn.store.dynamo_errors import AwsError, Fault, dynamo_errors, fault_of, when_free
+from everturn.store.batches import query_all
+from everturn.store.dynamo_errors import if_holds
 from everturn.store.pace import Pace
 from everturn.store.tombstones import text_in
 
@@ -68,29 +69,18 @@ class LateWrites:
             "ExpressionAttributeNames": _NAMES,
             "ConsistentRead": True,
         }
-        while True:
-            with dynamo_errors():
-                answer = when_free(self._pace, lambda: self._client.query(**request))
-            yield from (dict(item) for item in answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return query_all(self._client, request, self._pace)
 
     def _delete(self, item: Item, condition: str, values: dict[str, str]) -> None:
         """Delete an item if it is still what was found; if not, it is somebody else's."""
         names = {tag: name for tag, name in _NAMES.items() if tag in condition}
-        with dynamo_errors():
-            try:
-                when_free(
-                    self._pace,
-                    lambda: self._client.delete_item(
-                        TableName=self._table,
-                        Key={name: item[name] for name in ("pk", "sk")},
-                        ConditionExpression=condition,
-                        ExpressionAttributeNames=names,
-                        ExpressionAttributeValues=to_item(values),
-                    ),
-                )
-            except AwsError as error:
-                if fault_of(error) is not Fault.CONDITION:
-                    raise
+        if_holds(
+            self._pace,
+            lambda: self._client.delete_item(
+                TableName=self._table,
+                Key={name: item[name] for name in ("pk", "sk")},
+                ConditionExpression=condition,
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues=to_item(values),
+            ),
+        )

@@ -16,7 +16,7 @@ from everturn.store.pace import Pace
 
 Answer = TypeVar("Answer")
 
-BUSY: Final = frozenset(
+_BUSY: Final = frozenset(
     {
         "KMS.ThrottlingException",
         "KmsThrottled",
@@ -40,7 +40,7 @@ _BUSY_STATUS: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVIC
 def is_busy(error: ClientError) -> bool:
     """Return whether the service refused for the only reason that it had too much to do."""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return error_code(error) in BUSY or status in _BUSY_STATUS
+    return error_code(error) in _BUSY or status in _BUSY_STATUS
 
 
 def error_code(error: ClientError) -> str:

@@ -14,12 +14,13 @@ from everturn.ports.sessions import Head, Quarantine, SessionKey
 from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
+from everturn.store.batches import query_all
 from everturn.store.codec import opened, readable
 from everturn.store.dynamo_errors import (
     AwsError,
     Fault,
-    dynamo_errors,
     fault_of,
+    if_holds,
     item_in,
     translated,
     when_free,
@@ -121,14 +122,8 @@ class Quarantines:
             "KeyConditionExpression": "due_shard = :shard",
             "ExpressionAttributeValues": to_item({":shard": keys.QUARANTINE_SHARD}),
         }
-        while True:
-            with dynamo_errors():
-                answer = when_free(self._pace, lambda: self._client.query(**request))
-            for item in answer["Items"]:
-                yield keys.session_of(item["pk"]["S"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        for item in query_all(self._client, request, self._pace):
+            yield keys.session_of(item["pk"]["S"])
 
     def _update(
         self,
@@ -140,13 +135,7 @@ class Quarantines:
     ) -> Item | None:
         """Update a head; returns what stands there where the condition does not hold."""
         request = self._request(key, expression, condition, names, values)
-        try:
-            when_free(self._pace, lambda: self._client.update_item(**request))
-        except AwsError as error:
-            if fault_of(error) is not Fault.CONDITION:
-                raise translated(error) from error
-            return item_in(error) or {}
-        return None
+        return if_holds(self._pace, lambda: self._client.update_item(**request))
 
     def _request(
         self,

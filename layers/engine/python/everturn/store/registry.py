@@ -5,7 +5,7 @@ It must not make a key, nor see one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from json import loads
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,9 @@ from everturn.protocol.json_text import compact
 from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
+from everturn.store.batches import query_all
 from everturn.store.codec import opened, readable
-from everturn.store.dynamo_errors import (
-    AwsError,
-    Fault,
-    dynamo_errors,
-    fault_of,
-    translated,
-    when_free,
-)
+from everturn.store.dynamo_errors import dynamo_errors, if_holds, when_free
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -112,16 +106,10 @@ class DynamoRegistry:
 
     def _written(self, *actions: Any) -> bool:
         """Write all of `actions` or none; returns whether their conditions held."""
-        request: Callable[[], Any] = lambda: self._client.transact_write_items(  # noqa: E731
-            TransactItems=list(actions)
+        stands = if_holds(
+            self._pace, lambda: self._client.transact_write_items(TransactItems=list(actions))
         )
-        try:
-            when_free(self._pace, request)
-        except AwsError as error:
-            if fault_of(error) is Fault.CONDITION:
-                return False
-            raise translated(error) from error
-        return True
+        return stands is None
 
     def _get(self, pk: str, sk: str) -> dict[str, Any] | None:
         with dynamo_errors():
@@ -140,13 +128,7 @@ class DynamoRegistry:
             "ExpressionAttributeValues": to_item({":pk": pk, ":prefix": prefix}),
             "ConsistentRead": True,
         }
-        while True:
-            with dynamo_errors():
-                answer = when_free(self._pace, lambda: self._client.query(**request))
-            yield from map(opened, answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return map(opened, query_all(self._client, request, self._pace))
 
 
 def _item(pk: str, sk: str, **values: Any) -> Item:

@@ -20,7 +20,7 @@ from everturn.protocol.json_text import compact
 from everturn.protocol.wake import Step, WakeUp
 from everturn.store import keys
 from everturn.store.pace import Pace
-from everturn.store.patience import BUSY, error_code, while_busy
+from everturn.store.patience import error_code, is_busy, while_busy
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -201,7 +201,7 @@ def visibility_errors() -> Iterator[None]:
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         is_ours = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-        if is_ours and status != HTTPStatus.TOO_MANY_REQUESTS and error_code(error) not in BUSY:
+        if is_ours and not is_busy(error):
             raise PermissionError("the queue refused to extend the lease") from error
         raise OSError("the queue did not extend the lease") from error
     except BotoCoreError as error:

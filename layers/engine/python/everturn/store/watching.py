@@ -5,7 +5,6 @@ It must not decide who is shown what.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from json import loads
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +19,7 @@ from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
-from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, item_in, when_free
+from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, if_holds, when_free
 from everturn.store.pace import Pace
 from everturn.store.tombstones import text_in
 
@@ -124,29 +123,21 @@ class Watching:
         before = self._update_if(**request)
         if before and created and text_in(before, "created") < created:
             fresh = watch_key(key) | to_item({name: value, "format": FORMAT, "created": created})
-            self._if_holds(
+            if_holds(
+                self._pace,
                 lambda: self._client.put_item(
                     TableName=self._table,
                     Item=fresh,
                     ConditionExpression="created < :created",
                     ExpressionAttributeValues=to_item({":created": created}),
-                )
+                ),
             )
 
     def _update_if(self, **request: Any) -> Item | None:
         """Update an item if its condition holds; returns what stands there if it does not."""
-        return self._if_holds(lambda: self._client.update_item(TableName=self._table, **request))
-
-    def _if_holds(self, request: Callable[[], Any]) -> Item | None:
-        """Make a write; where its condition does not hold nothing was left to do."""
-        with dynamo_errors():
-            try:
-                when_free(self._pace, request)
-            except ClientError as error:
-                if fault_of(error) is not Fault.CONDITION:
-                    raise
-                return item_in(error) or {}
-        return None
+        return if_holds(
+            self._pace, lambda: self._client.update_item(TableName=self._table, **request)
+        )
 
     def put_delta(self, key: SessionKey, delta: Delta, expires_epoch_s: int) -> None:
         """Keep a frame: one PutItem, one write unit up to a KB."""

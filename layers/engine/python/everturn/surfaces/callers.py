@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
@@ -90,6 +90,11 @@ class Callers:
         if found is None:
             raise _Absent
         return found
+
+
+def headers_of(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of an API Gateway event, names in lower case."""
+    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
 
 
 def credential_in(headers: Mapping[str, str]) -> str | None:

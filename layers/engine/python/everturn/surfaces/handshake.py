@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from everturn.ports.callers import NOBODY, Caller
-from everturn.surfaces.callers import Callers, credential_in
+from everturn.surfaces.callers import Callers, credential_in, headers_of
 
 SUBPROTOCOL: Final = "everturn"
 BEARER: Final = f"{SUBPROTOCOL}.bearer."
@@ -29,7 +29,7 @@ def caller_of(callers: Callers, event: Mapping[str, Any]) -> Caller:
 
 def _credentials(event: Mapping[str, Any]) -> Iterator[str]:
     """Yield the credentials of an API Gateway event, the one that counts first."""
-    in_headers = credential_in(_headers(event))
+    in_headers = credential_in(headers_of(event))
     if in_headers is not None:
         yield in_headers
     for offered in _offered(event):
@@ -49,10 +49,6 @@ def answer_to(event: Mapping[str, Any]) -> dict[str, Any]:
     return {"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": SUBPROTOCOL}}
 
 
-def _headers(event: Mapping[str, Any]) -> dict[str, str]:
-    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-
-
 def _offered(event: Mapping[str, Any]) -> list[str]:
     """Return the subprotocols that the client offers, in its order."""
-    return [one.strip() for one in _headers(event).get("sec-websocket-protocol", "").split(",")]
+    return [one.strip() for one in headers_of(event).get("sec-websocket-protocol", "").split(",")]

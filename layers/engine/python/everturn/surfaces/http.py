@@ -11,8 +11,8 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from everturn.errors import DefectError
 from everturn.rejections import MethodNotAllowed, UnknownRoute
 from everturn.surfaces.admission import admitted
-from everturn.surfaces.callers import Callers
-from everturn.surfaces.http_answers import answer, failed, packed
+from everturn.surfaces.callers import Callers, headers_of
+from everturn.surfaces.http_responses import answer, failed, packed
 from everturn.surfaces.routes import ROUTES, Operation, Request, Route, methods_of
 
 
@@ -43,7 +43,7 @@ class HttpApi:
 
         def handle(**path: str) -> Response[str]:
             event = self._app.current_event
-            headers = {name.lower(): value for name, value in event.headers.items()}
+            headers = headers_of(event.raw_event)
             try:
                 caller = admitted(self._callers, route, headers)
                 query = event.query_string_parameters or {}

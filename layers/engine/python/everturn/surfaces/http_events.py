@@ -10,9 +10,10 @@ from everturn.protocol.ids import is_id
 from everturn.push.envelopes import Cursor, read_cursor
 from everturn.rejections import UnknownTurn
 from everturn.surfaces.admission import admitted
-from everturn.surfaces.callers import Callers
-from everturn.surfaces.http_answers import answer as json_answer
-from everturn.surfaces.http_answers import failed, packed, read_int, to_gateway
+from everturn.surfaces.callers import Callers, headers_of
+from everturn.surfaces.http_answers import read_int
+from everturn.surfaces.http_responses import answer as json_answer
+from everturn.surfaces.http_responses import failed, packed, to_gateway
 from everturn.surfaces.routes import ROUTES
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -37,7 +38,7 @@ class EventsApi:
             return to_gateway(failed(error))
 
     def _answer(self, event: dict[str, Any]) -> dict[str, Any]:
-        headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        headers = headers_of(event)
         query = event.get("queryStringParameters") or {}
         caller = admitted(self._callers, _ROUTE, headers)
         session_id = (event.get("pathParameters") or {}).get("session_id") or ""
