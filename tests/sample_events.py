@@ -44,11 +44,13 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.sessions import (
     Owner,
+    SessionCancelled,
     SessionCreated,
     SessionDone,
     StepEnded,
     StepStarted,
     TurnAdmitted,
+    TurnCancelRequested,
     TurnCompleted,
     TurnContinued,
     TurnFailure,
@@ -279,4 +281,6 @@ def what_a_plain_turn_lacks() -> list[Event]:
             subject_call=id_of("tool"),
         ),
         InterruptResumed(turn_id=turn, interrupt_id="int-1", payload={"confirmed": True}),
+        TurnCancelRequested(turn_id=turn, cause="user"),
+        SessionCancelled(cause="parent"),
     ]

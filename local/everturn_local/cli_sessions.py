@@ -16,6 +16,7 @@ from everturn_local.cli_asking import (
     Url,
     at_api,
     day_and_time,
+    fail,
     say_json,
     say_more,
     say_table,
@@ -121,6 +122,34 @@ def tail(
         from everturn_local.tailing import Tail  # noqa: PLC0415
 
         _follow(Tail(remote, session_id, turn, after, follow), as_json=as_json)
+
+
+@app.command()
+def cancel(
+    session_id: SessionId,
+    url: Url,
+    api_key: ApiKey,
+    turn: Annotated[str, typer.Option(help="The turn; the open one if left out.")] = "",
+    for_good: Annotated[bool, typer.Option(help="End the whole session, for good.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Stop a turn, or end a session."""
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
+
+        path = f"/v1/sessions/{place(session_id)}"
+        if for_good:
+            answer = remote.post(f"{path}/cancel", {})
+        else:
+            named = turn or remote.get(path).get("turn_id")
+            if named is None:
+                fail("no_active_turn", "The session has no open turn.")
+            answer = remote.post(f"{path}/turns/{place(named)}/cancel", {})
+    if as_json:
+        say_json(answer)
+        return
+    what = session_id if for_good else f"{answer['turn_id']} of {session_id}"
+    typer.echo(f"cancelled {what}" if answer["cancelled"] else f"{what} was over already")
 
 
 @app.command()

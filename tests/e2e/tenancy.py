@@ -222,6 +222,8 @@ ROWS = {
         missing="none",
         body=lambda _who, _thing: {"interrupt_id": "i1"},
     ),
+    "cancel_turn": Row(ok=404, thing=Case.session, missing="none"),
+    "cancel_session": Row(ok=200, thing=Case.session, missing="none"),
     "submit_answer": Row(
         ok=404,
         body=lambda _who, _thing: {"session_id": "none", "decision_id": "d1"},

@@ -189,6 +189,25 @@ def test_sessions_are_listed_shown_tailed_and_deleted() -> None:
     assert gone == (1, ["error: unknown_session: There is no such session."])
 
 
+def test_a_turn_is_stopped_and_a_session_ended_for_good() -> None:
+    session = new_id("session")
+    sent = told("send", "demo", "[[sleep:60000]][[say:x]]", "--session", session, "--no-wait")
+
+    stopped = done("sessions", "cancel", session)
+    idle = failed("sessions", "cancel", session)
+    again = done("sessions", "cancel", session, "--turn", sent["turn_id"])
+    ended = done("sessions", "cancel", session, "--for-good")
+    over = told("sessions", "cancel", session, "--for-good")
+    shown = done("sessions", "show", session)
+
+    assert stopped == [f"cancelled {sent['turn_id']} of {session}"]
+    assert idle == (1, ["error: no_active_turn: The session has no open turn."])
+    assert again == [f"{sent['turn_id']} of {session} was over already"]
+    assert ended == [f"cancelled {session}"]
+    assert over == {"ok": True, "session_id": session, "cancelled": False}
+    assert "status cancelled" in shown
+
+
 def test_a_tail_follows_until_it_is_told_to_stop() -> None:
     session = new_id("session")
     done("send", "demo", "hello", "--session", session)

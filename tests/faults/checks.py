@@ -20,6 +20,9 @@ from faults.cluster import Cluster
 from faults.scenarios import NOT_REPEATABLE
 from unit.drive.world import KEY
 
+AFTER_THE_END: Final = {"session.done", "llm.call.aborted"}
+"""Events that may follow the end of their turn."""
+
 TOO_LATE: Final = {"LeaseLost", "StoreUnavailable"}
 """How a process ends that stalled for longer than it may."""
 
@@ -86,7 +89,7 @@ def _turns(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
             if turn_id in ends:
                 yield f"turn {turn_id} ended again at {seq}"
             ends[turn_id] = event.outcome
-        elif turn_id in ends and event.type != "session.done":
+        elif turn_id in ends and event.type not in AFTER_THE_END:
             yield f"{event.type} of turn {turn_id} after its end"
     if run.world.head().quarantined is not None:
         ends[f"t{len(ends) + 1}"] = "quarantined"
@@ -155,13 +158,17 @@ def _followed(client: Subscriber | Poller, log: tuple[Logged, ...]) -> Iterator[
     if follower.has_gap:
         yield f"a reader waits for what comes before {sorted(follower.early)}"
     for (call_id, attempt), text in follower.said.items():
-        whole = _answer(call_id, log)
+        whole = _answer(call_id, attempt, log)
         if whole is not None and not whole.startswith(text):
             yield f"attempt {attempt} of {call_id} was heard to say {text!r}"
 
 
-def _answer(call_id: str, log: tuple[Logged, ...]) -> str | None:
+def _answer(call_id: str, attempt: int, log: tuple[Logged, ...]) -> str | None:
+    """Return what a call said in the end, or until it was broken off."""
     for _, event in _numbered(log):
         if event.type == "llm.call.completed" and event.id == call_id:
             return event.message.get("content") or ""
+        if event.type == "llm.call.aborted" and (event.id, event.attempt) == (call_id, attempt):
+            text: str = event.partial_text
+            return text
     return None

@@ -27,6 +27,9 @@ PATIENCE_MS: Final = 1_000
 GIVES_UP_AFTER: Final = 12
 """Empty answers in a row, each waited for twice as long, that make a poller leave: over an hour."""
 
+COMES_BACK_AFTER_MS: Final = 15_000
+"""When a poller asks again that was told to, because no turn is open."""
+
 CHUNKS_BETWEEN: Final = 2
 """Of a model's answer, between two requests of a poller."""
 
@@ -135,6 +138,41 @@ class Inputs:
     def take(self, frame: dict[str, Any]) -> None:
         """Receive an answer over the connection."""
         self._replies.append(frame)
+
+
+STOPS_AFTER_MS: Final = 3_000_000
+"""How long the user waits who stops a turn in the end: longer than two lost messages stay away."""
+
+
+@dataclass
+class Stopper:
+    """Stops the first turn, and says so again until it is answered."""
+
+    site: Site
+    scenario: Scenario
+    next_ms: int | None = None
+    is_done: bool = False
+
+    def act(self, *, meanwhile: bool) -> bool:
+        """Stop the turn when it is time."""
+        if self.is_done or not (self.site.accepted or meanwhile):
+            return False  # who sees words may stop them, heard of or not
+        if self.scenario.stops == "in the end" and self.next_ms is None:
+            self.next_ms = self.site.clock.now + STOPS_AFTER_MS
+        is_time = meanwhile
+        if self.next_ms is not None:
+            is_time = not meanwhile and self.next_ms <= self.site.clock.now
+        if not is_time:
+            return False
+        if self.next_ms is not None:
+            self.next_ms = self.site.clock.now + PATIENCE_MS
+        answer = self.site.invoke("http_api", lambda p: self.site.functions.cancel(p, "t1"))
+        status = answer[0] if answer else 0
+        if status == 200:
+            self.is_done, self.next_ms = True, None
+        elif status not in {0, 503}:
+            self.site.wrong.append(f"the stop was answered {answer}")
+        return True
 
 
 @dataclass
@@ -249,7 +287,7 @@ class Poller:
     follower: Follower = field(default_factory=Follower)
     _is_busy: bool = False
     _is_idle: bool = False
-    """Was told that there is no open turn."""
+    """Was told that there is no open turn, and nothing else."""
 
     _turns: int = 0
     """How many it has asked for."""
@@ -277,15 +315,18 @@ class Poller:
         answer = site.invoke("reader", lambda p: site.functions.reader(p, cursor, site.sleep))
         self._is_busy = False
         if answer is None:
-            self.next_ms = site.clock.now + PATIENCE_MS
+            self.next_ms, self._is_idle = site.clock.now + PATIENCE_MS, False
             return
         if answer["statusCode"] != 200:
             site.wrong.append(f"the reader was answered {answer}")
             return
-        self._is_idle = "retry:" in answer["body"]
         frames = read_frames(answer["body"])
+        is_told_to_wait = "retry:" in answer["body"]
+        self._is_idle = is_told_to_wait and not frames
         self._empty = 0 if frames else self._empty + 1
-        if not frames and not self._is_idle and self._empty < GIVES_UP_AFTER:
+        if is_told_to_wait and frames:
+            self.next_ms = site.clock.now + COMES_BACK_AFTER_MS
+        elif not frames and not self._is_idle and self._empty < GIVES_UP_AFTER:
             self.next_ms = site.clock.now + PATIENCE_MS * 2**self._empty
         for cursor, event, data in frames:
             place = read_cursor(cursor)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from everturn.ports.sessions import Logged
-from faults.clients import Client, Inputs, Poller, Subscriber
+from faults.clients import Client, Inputs, Poller, Stopper, Subscriber
 from faults.functions import Functions
 from faults.outside import OpenConnections, Workers
 from faults.process import Fate, Killed, Process
@@ -82,6 +82,7 @@ class Cluster:
         self.inputs = Inputs(self, self.scenario, twice=self.twice is Twice.AT_ONCE)
         self.subscribers = [Subscriber(self, k) for k in self.scenario.readers if k != "poller"]
         self.pollers = [Poller(self) for kind in self.scenario.readers if kind == "poller"]
+        self.stoppers = [Stopper(self, self.scenario)] if self.scenario.stops else []
         self.accepted: list[str] = []
         self.wrong: list[str] = []
         self.failures: Counter[str] = Counter()
@@ -98,7 +99,7 @@ class Cluster:
     @property
     def clients(self) -> list[Client]:
         """Everybody outside, in the order in which they act."""
-        return [self.inputs, *self.subscribers, *self.pollers]
+        return [self.inputs, *self.subscribers, *self.pollers, *self.stoppers]
 
     # ---- until nothing moves
 

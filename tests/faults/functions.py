@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.commands.answer_later import SettleCalls
+from everturn.commands.cancel import Cancels
 from everturn.commands.change import ChangeSession
 from everturn.commands.fan_out import FanOut
 from everturn.commands.interrupts import Interrupts
@@ -75,6 +76,15 @@ class Functions:
         try:
             caller = self._callers(process).by_headers(BEARER)
             return 202, accepted(self._submit(process)(caller, read_input(body)))
+        except Exception as error:  # noqa: BLE001  # as surfaces/http.py
+            return to_http(error)
+
+    def cancel(self, process: Process, turn: str) -> tuple[int, dict[str, Any]]:
+        """Answer `POST /v1/sessions/{id}/turns/{turn_id}/cancel`."""
+        stop = Cancels(self._change(process)).turn
+        try:
+            caller = self._callers(process).by_headers(BEARER)
+            return 200, {"cancelled": stop(caller, KEY.session, turn, {}).is_cancelled}
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
 
@@ -205,8 +215,12 @@ class Functions:
         return Recover(store, reader, Through(process, self.world.wake, "wake"), self.world.clock)
 
     def _take(self, process: Process) -> TakeInput:
+        change = self._change(process)
+        return TakeInput(self._submit(process), SettleCalls(change), Interrupts(change))
+
+    def _change(self, process: Process) -> ChangeSession:
         store = self._store(process)
-        change = ChangeSession(
+        return ChangeSession(
             store,
             self.world.reader_on(store, self._directory(process)),
             Through(process, self.world.wake, "wake"),
@@ -215,7 +229,6 @@ class Functions:
             RUNNABLE_S,
             self.world.attempts,
         )
-        return TakeInput(self._submit(process), SettleCalls(change), Interrupts(change))
 
     def _submit(self, process: Process) -> SubmitInput:
         store = self._store(process)

@@ -90,6 +90,9 @@ class Workers:
             case ["error"]:
                 self.started[name, call_id] += 1
                 return answered({"type": "tool.error", "error": "not now", "retryable": True})
+            case ["later"]:
+                self.started[name, call_id] += 1
+                return Answered(DECISION_RESPONSE.validate_python({}))
             case ["result"]:
                 self.started[name, call_id] += 1
                 return result(f"{name} ran")

@@ -53,7 +53,7 @@ Reader = Literal["subscriber", "late subscriber", "leaving subscriber", "poller"
 the middle of an answer; one that goes and comes back with its cursor; a server-sent events client,
 which comes back with its cursor after every answer."""
 
-End = Literal["done", "failed", "quarantined"]
+End = Literal["done", "failed", "cancelled", "quarantined"]
 """`quarantined` is what becomes of the session in the last turn, which does not end."""
 
 
@@ -70,7 +70,8 @@ class Scenario:
 
     readers: tuple[Reader, ...] = ("subscriber",)
     worker: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the first requests for a tool meet: `error`, `429`, `503`, `503 30` (Retry-After)."""
+    """What the first requests for a tool meet: `error`, `429`, `503`, `503 30` (Retry-After), or
+    `later`, for a call that is left open."""
 
     deliveries: Deliveries = field(
         default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=60)
@@ -95,6 +96,10 @@ class Scenario:
     """Frames go out only when a function waits for it: whoever dies takes all of them along."""
 
     timers_late_ms: int = 0
+    stops: Literal["", "in the answer", "in the end"] = ""
+    """When the user stops the first turn: in the midst of the model's words, or much later, when
+    all that happens by itself has happened."""
+
     doom: str = ""
     """Every process that comes to this place dies: `driver: before the model streams`."""
 
@@ -127,6 +132,8 @@ class Scenario:
 
 ONE_TOOL = "[[call:look {}]][[turn]][[flaky:1 overloaded]][[say:looked at it]]"
 THREE_TOOLS = "[[call:look {}]][[call:send {}]][[call:put {}]][[turn]][[say:all done]]"
+
+MANY_WORDS = f"[[say:{' '.join(f'word{n}' for n in range(30))}]]"
 
 SCENARIOS: Final = (
     Scenario("a plain turn", ("[[say:all is well]]",)),
@@ -229,5 +236,27 @@ SCENARIOS: Final = (
         "deltas, and somebody who subscribes in their midst",
         ("[[say:one two three four five six seven eight nine ten eleven twelve thirteen]]",),
         readers=("late subscriber",),
+    ),
+    Scenario(
+        "an answer that the user stops, and a turn after it",
+        (MANY_WORDS, "[[say:and on]]"),
+        readers=("subscriber", "poller"),
+        stops="in the answer",
+        ends=("cancelled",),
+    ),
+    Scenario(
+        "a call that was left open, and is stopped, and a turn after it",
+        ("[[call:look {}]][[turn]][[say:never said]]", "[[say:and on]]"),
+        worker={"look": ("later",) * 9},
+        stops="in the end",
+        ends=("cancelled",),
+    ),
+    Scenario(
+        "a worker that decides is stopped while its answer is awaited",
+        ("[[call:put {}]][[turn]][[say:never said]]", "[[say:and on]]"),
+        worker={"put": ("later",) * 9},
+        decides="worker",
+        stops="in the end",
+        ends=("cancelled",),
     ),
 )

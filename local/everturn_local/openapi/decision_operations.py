@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.protocol.outside import InterruptRequest, LateAnswer, ResumeRequest, Settlement
-from everturn.protocol.views import Answered, Continued, Interrupting, Ok
+from everturn.protocol.outside import (
+    CancelRequest,
+    InterruptRequest,
+    LateAnswer,
+    ResumeRequest,
+    Settlement,
+)
+from everturn.protocol.views import Answered, Cancelled, Continued, Interrupting, Ok
 from everturn.rejections import (
     CallNotOpen,
     DecisionNotLive,
@@ -22,12 +28,14 @@ from everturn.rejections import (
     MultipleDone,
     NoActiveTurn,
     NotYetSupported,
+    SessionCancelled,
     SessionQuarantined,
     StaleAttempt,
     TooManyCalls,
     UnknownCall,
     UnknownDecision,
     UnknownSession,
+    UnknownTurn,
     UnsupportedView,
     WrongHandler,
 )
@@ -53,7 +61,7 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
         (Answer(200, "It is recorded.", Ok, {"ok": True}),),
         body=Settlement,
         bodies=(("a result", examples.SETTLEMENT),),
-        refusals=(*SETTLING, CallNotOpen, StaleAttempt),
+        refusals=(*SETTLING, CallNotOpen, StaleAttempt, SessionCancelled),
     ),
     "interrupt_session": Spoken(
         "Pause a session",
@@ -62,7 +70,14 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
         (Answer(200, "It is paused.", Interrupting, examples.INTERRUPTED),),
         body=InterruptRequest,
         bodies=(("a question", examples.INTERRUPT),),
-        refusals=(*BODY, InvalidId, NoActiveTurn, UnknownSession, SessionQuarantined),
+        refusals=(
+            *BODY,
+            InvalidId,
+            NoActiveTurn,
+            UnknownSession,
+            SessionCancelled,
+            SessionQuarantined,
+        ),
     ),
     "resume_session": Spoken(
         "Let a paused session go on",
@@ -70,7 +85,29 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
         (Answer(202, "It is recorded.", Continued, examples.RESUMED),),
         body=ResumeRequest,
         bodies=(("with an answer", examples.RESUME),),
-        refusals=(*BODY, InvalidId, InsufficientPrivilege, UnknownSession, SessionQuarantined),
+        refusals=(
+            *BODY,
+            InvalidId,
+            InsufficientPrivilege,
+            UnknownSession,
+            SessionCancelled,
+            SessionQuarantined,
+        ),
+    ),
+    "cancel_turn": Spoken(
+        "Stop a turn",
+        "Gives up what is under way at once: nobody is waited for. Named by its id, another name "
+        "of it, or `turn-<n>` while it is open; one that has ended stays as it is.",
+        (Answer(200, "It is stopped, or was over before.", Cancelled, examples.CANCELLED_TURN),),
+        body=CancelRequest,
+        refusals=(*BODY, UnknownSession, UnknownTurn, SessionQuarantined),
+    ),
+    "cancel_session": Spoken(
+        "End a session for good",
+        "Stops what is open and takes no input from then on; what is recorded can still be read.",
+        (Answer(200, "It is over.", Cancelled, examples.CANCELLED),),
+        body=CancelRequest,
+        refusals=(*BODY, UnknownSession, SessionQuarantined),
     ),
     "submit_answer": Spoken(
         "Answer a question later",

@@ -198,6 +198,8 @@ INTERRUPT: Final = {"interrupt_id": "may-i", "reason": "confirm", "payload": {"a
 INTERRUPTED: Final = {"ok": True, "interrupt_id": "may-i"}
 RESUME: Final = {"interrupt_id": "may-i", "payload": {"confirmed": True}}
 RESUMED: Final = {"ok": True, "session_id": "first", "resumed": True}
+CANCELLED: Final = {"ok": True, "session_id": "first", "cancelled": True}
+CANCELLED_TURN: Final = {**CANCELLED, "turn_id": "t1"}
 LATE_ANSWER: Final = {
     "session_id": "first",
     "decision_id": UPLOAD_ID,

@@ -17,6 +17,7 @@ from everturn_local.openapi.shape import IDENTIFIER, Spoken
 
 PATH_PARAMETERS: Final[dict[str, tuple[str, str, Schema]]] = {
     "session_id": ("The session.", "first", IDENTIFIER),
+    "turn_id": ("The turn.", "t1", IDENTIFIER),
     "agent_id": ("The agent.", "helper", IDENTIFIER),
     "upload_id": ("The upload.", examples.UPLOAD_ID, {"type": "string", "format": "uuid"}),
 }

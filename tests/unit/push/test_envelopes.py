@@ -130,6 +130,8 @@ SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
         "subject_call": TOOL,
     },
     {"interrupt_id": "int-1", "payload": {"confirmed": True}},
+    {"cause": "user"},
+    {"cause": "parent"},
 ]
 
 ASKED, ANSWERED = plain_turn("s1")

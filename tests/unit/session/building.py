@@ -12,6 +12,8 @@ from typing import Any
 
 from everturn.session.commands import (
     AnswerDelivery,
+    CancelSession,
+    CancelTurn,
     Command,
     DeliverDirectly,
     Deliveries,
@@ -21,6 +23,7 @@ from everturn.session.commands import (
     LeftOpen,
     ModelAnswered,
     ModelFailure,
+    NoteAborted,
     Proceed,
     SettleModelCall,
     SubmitInput,
@@ -327,6 +330,19 @@ class Story:
                 at, facts, one.id, one.attempt, error, deliveries=self.policy, **given
             )
         )
+
+    def cancel(self, turn_id: str = "", **more: Any) -> tuple[Event, ...]:
+        """Have somebody stop a turn, by default the open one."""
+        wanted = turn_id or (self.session.turn.id if self.session.turn else "")
+        return self.do(lambda at, facts: CancelTurn(at, facts, wanted, **more))
+
+    def cancel_session(self, **more: Any) -> tuple[Event, ...]:
+        """Have somebody end the session for good."""
+        return self.do(lambda at, facts: CancelSession(at, facts, **more))
+
+    def note_aborted(self, call_id: str, text: str = "", **more: Any) -> tuple[Event, ...]:
+        """Have the last words of a voided model call recorded."""
+        return self.do(lambda at, facts: NoteAborted(at, facts, call_id, text, **more))
 
     def deliver_directly(self, call_id: str) -> tuple[Event, ...]:
         """Have the driver take back a delivery that the step machine cannot make."""

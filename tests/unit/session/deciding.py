@@ -31,6 +31,7 @@ from everturn.session.propose import (
     DeliverToWorker,
     Effect,
     HandToMachine,
+    NoteLastWords,
     propose,
 )
 from everturn.session.question import Asking, Readers, question
@@ -121,6 +122,8 @@ class Deciding(Story):
                         at, facts, call_id, attempt, reply, self.policy
                     )
                 )
+            case NoteLastWords(call_id=call_id):
+                return self.note_aborted(call_id, "Half a")
             case DeliverToWorker() | HandToMachine():
                 decision_id, attempt = effect.decision_id, effect.attempt
                 decision = self.session.decision(decision_id)

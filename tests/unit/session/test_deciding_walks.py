@@ -19,6 +19,7 @@ from everturn.session.propose import (
     DeliverToWorker,
     Effect,
     HandToMachine,
+    NoteLastWords,
     propose,
 )
 from everturn.session.state import Session
@@ -69,6 +70,8 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
         moves.append(lambda n: story.do(story.submitting(f"question {n}", decides="worker")))
     elif session.turn is not None and len(story.log) % 11 == 0:
         moves.append(lambda _: story.do(lambda at, facts: FailTurn(at, facts, "no", "x")))
+    elif len(story.log) % 7 == 0:
+        moves.append(lambda _: story.cancel())
     moves += [partial(_act, story, effect) for effect in propose(session).effects]
     moves += [partial(_settle, story, one.id) for one in session.calls if one.kind == "tool_call"]
     moves += [partial(_resume, story, one.id) for one in session.interrupts]
@@ -83,6 +86,8 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
 
 def _act(story: Deciding, effect: Effect, n: int) -> None:
     match effect:
+        case NoteLastWords():
+            story.act(effect)
         case CallModel():
             story.replies = [_reply(n)]
             story.act(effect)

@@ -84,7 +84,7 @@ def test_what_an_aborted_attempt_used_counts() -> None:
     """Storage and commits, "Cancel": it may also follow the end of its turn."""
     story = Story()
     story.submit()
-    aborted = ModelCallAborted(id="m1", attempt=1, partial_text="Hel", usage=usage(3))
+    aborted = ModelCallAborted(turn_id="t1", id="m1", attempt=1, partial_text="Hel", usage=usage(3))
     ended = fold([TurnCompleted(outcome="cancelled")], story.session)
 
     within, late = evolve(story.session, aborted), evolve(ended, aborted)

@@ -19,7 +19,13 @@ from everturn.session.events.sessions import StepEnded, StepStarted, TurnComplet
 from everturn.session.events.tool_calls import ToolCallDispatched, ToolCallRequested
 from everturn.session.evolve import fold
 from everturn.session.facts import Route
-from everturn.session.propose import CallModel, DeliverToWorker, HandToMachine, propose
+from everturn.session.propose import (
+    CallModel,
+    DeliverToWorker,
+    HandToMachine,
+    NoteLastWords,
+    propose,
+)
 from everturn.session.state import is_quiescent, status_of
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
 from unit.session.building import WITH_SLOW, Story, made, only, path_of, stamp, types, usage
@@ -127,12 +133,27 @@ class WholeSessions(RuleBasedStateMachine):
         self.story.take_over()
 
         kept = set(before) & set(propose(self.story.session).effects)
-        assert kept == {one for one in before if isinstance(one, HandToMachine)}
+        assert kept == {one for one in before if isinstance(one, HandToMachine | NoteLastWords)}
 
     @rule()
     def the_operator_gives_up(self) -> None:
         assume(self.story.session.turn is not None)
         self.story.fail_turn()
+
+    @precondition(lambda self: self.story.session.turn is not None)
+    @rule()
+    def somebody_stops_the_turn(self) -> None:
+        """T-12: in one commit, and again it changes nothing."""
+        self.story.cancel()
+
+        assert self.story.session.turn is None
+        assert self.story.last is not None
+        assert self.story.decide(self.story.last).events == ()
+
+    @precondition(lambda self: self.story.session.aborting)
+    @rule(text=TEXTS)
+    def the_last_words_are_noted(self, text: str) -> None:
+        self.story.note_aborted(self.story.session.aborting[0].id, text, usage=usage(1))
 
     @rule(window=st.sampled_from([None, WINDOW_TOKENS, 3 * WINDOW_TOKENS]))
     def the_route_changes(self, window: int | None) -> None:
@@ -163,7 +184,8 @@ class WholeSessions(RuleBasedStateMachine):
         assert set(ended.values()) <= {1}
         if session.turn is None:
             assert (session.calls, session.decisions) == ((), ())
-            assert propose(session).effects == ()
+            effects = propose(session).effects
+            assert [one for one in effects if not isinstance(one, NoteLastWords)] == []
         else:
             assert not is_quiescent(session)
             assert status_of(session) == "active"

@@ -8,6 +8,7 @@ from typing import Any
 
 from everturn.commands.agents import Agents
 from everturn.commands.answer_later import SettleCalls, SubmitAnswer
+from everturn.commands.cancel import Cancels
 from everturn.commands.delete_session import DeleteSession
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.list_sessions import ListSessions
@@ -70,7 +71,9 @@ class Surfaces:
             self.callers,
             health_operations()
             | session_operations(self.submit, ReadSession(world.store, world.reader))
-            | decision_operations(SubmitAnswer(change), SettleCalls(change), Interrupts(change))
+            | decision_operations(
+                SubmitAnswer(change), SettleCalls(change), Interrupts(change), Cancels(change)
+            )
             | lifecycle_operations(
                 ListSessions(world.store),
                 DeleteSession(world.store, world.clock, lambda: world.clock.now_ms() / 1000),

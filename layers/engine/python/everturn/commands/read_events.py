@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from everturn.commands.reading import seen_by, unreadable_hidden
 from everturn.commands.rebuild_request import RebuildRequest
+from everturn.commands.turns import session_and_turn
 from everturn.commands.vanishing import vanishing
 from everturn.ports.callers import Caller
 from everturn.ports.clock import Clock
@@ -16,7 +17,6 @@ from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.streams import Delta
 from everturn.protocol.json_text import compact
 from everturn.push.envelopes import Cursor, delta_payload, envelopes
-from everturn.rejections import UnknownTurn
 from everturn.session.state import CallStatus
 
 PAGE_EVENTS: Final = 500
@@ -179,23 +179,11 @@ class ReadEvents:
         Raises `UnknownSession`, `UnknownTurn`.
         """
         key = SessionKey(caller.tenant, session_id)
+        if turn_id is not None:
+            return key, *session_and_turn(self._store, caller, session_id, turn_id)
         with unreadable_hidden(caller):
-            found, record = (
-                (self._store.head(key), None)
-                if turn_id is None
-                else self._store.head_and_turn(key, turn_id)
-            )
-        head = seen_by(caller, found)
-        if turn_id is None:
-            return key, head, None
-        open_turn = head.session.turn
-        if record is not None and record.alias_of:
-            return self.locate(caller, session_id, record.alias_of)
-        if record is None and open_turn is not None and open_turn.id == turn_id:
-            record = TurnRecord(turn_id, open_turn.number, open_turn.first_seq)
-        if record is None:
-            raise UnknownTurn(f"The session {session_id} has no turn {turn_id}.")
-        return key, head, record
+            found = self._store.head(key)
+        return key, seen_by(caller, found), None
 
     def _events(
         self, key: SessionKey, head: Head, after_seq: int, limit: int, turn: TurnRecord | None

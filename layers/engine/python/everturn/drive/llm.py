@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from everturn.drive.holding import MakeCommand
+from everturn.drive.last_words import Said
 from everturn.errors import DefectError
 from everturn.llm.assemble import Answer, Assembler, block_type_of
 from everturn.llm.catalogue import cost_usd
@@ -69,6 +70,7 @@ class Attempt:
     """Nobody wants its answer any more."""
 
     on_delta: Callable[[StreamDelta], None]
+    said: Said = field(default_factory=Said)
 
 
 def run_model_call(
@@ -94,8 +96,10 @@ def run_model_call(
             if attempt.revoked():
                 return None
             assembler.feed(chunk)
+            attempt.said.usage = _usage(assembler.usage)
             delta = to_stream_delta(chunk)
             if delta is not None:
+                attempt.said.hear(delta)
                 attempt.on_delta(delta)
         outcome = _answered(assembler.answer(), prepared)
     except ModelAborted:

@@ -11,6 +11,7 @@ from everturn.commands.reading import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
 from everturn.drive.decision import DELIVERY_LIMIT_S, deliver
 from everturn.drive.holding import Holding, MakeCommand
+from everturn.drive.last_words import Said, last_words
 from everturn.drive.llm import REQUEST_LIMIT_S, Attempt, rebuilt, requested_event, run_model_call
 from everturn.drive.machine import SlowDelivery, is_function, obstacle, patiently
 from everturn.drive.question import pointless, question_body, to_answer_command, unsendable
@@ -27,7 +28,13 @@ from everturn.protocol.wake import Settles
 from everturn.session.decide.questions import EXECUTES
 from everturn.session.events.model_calls import RequestHeader
 from everturn.session.events.sessions import SessionCreated
-from everturn.session.propose import CallModel, DeliverToWorker, Effect, HandToMachine
+from everturn.session.propose import (
+    CallModel,
+    DeliverToWorker,
+    Effect,
+    HandToMachine,
+    NoteLastWords,
+)
 from everturn.session.state import Call, Decision
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
@@ -49,6 +56,8 @@ class Preparer:
         self._tools = tools
         self._holding = holding
         self._stream = stream
+        self._said: dict[tuple[str, int], Said] = {}
+        """What model calls that run here have said, by call and attempt."""
 
     def __call__(self, effect: Effect, *, inherited: bool = False) -> Prepared:
         """Return `effect` ready to run; `inherited` is one that an earlier driver recorded.
@@ -62,6 +71,10 @@ class Preparer:
                 return self._delivery(effect)
             case HandToMachine():
                 return self._handing(effect, is_fresh=not inherited)
+            case NoteLastWords(call_id=call_id, attempt=attempt):
+                said = self._said.get((call_id, attempt))
+                noted = last_words(effect, said, self._tools.store, self._holding.key)
+                return Prepared(0, lambda _revoked: noted)
 
     def settling(self, settles: Settles) -> MakeCommand | None:
         """Return what settles a delivery that the step machine made; `None` if it is out of date.
@@ -96,8 +109,10 @@ class Preparer:
             if asked.stream:
                 stream.delta(call.id, call.attempt, delta)
 
+        said = self._said[call.id, call.attempt] = Said()
+
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
-            attempt = Attempt(effect, lambda: time.monotonic() >= until, revoked, show)
+            attempt = Attempt(effect, lambda: time.monotonic() >= until, revoked, show, said)
             return run_model_call(
                 self._tools.models, asked.model, request, attempt, self._tools.deliveries
             )
@@ -166,9 +181,12 @@ class Preparer:
             holding.dispatch_seq, call.id, call.attempt, call.turn_id, holding.session.agent_id
         )
 
+        said = self._said[call.id, call.attempt] = Said()
+
         def show(text: str) -> None:
             delta = read(text)
             if delta is not None:
+                said.hear(delta)
                 stream.delta(call.id, call.attempt, delta)
 
         return show

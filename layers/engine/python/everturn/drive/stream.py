@@ -24,6 +24,7 @@ from everturn.session.events.model_calls import (
     ModelCallErrored,
 )
 from everturn.session.events.stored import Event
+from everturn.session.events.tool_calls import CallVoided
 
 DELTA_TTL_S: Final = 3600
 """Source: storage-and-commits, "Items"."""
@@ -129,6 +130,8 @@ class Stream:
         match event:
             case ModelCallCompleted() | ModelCallErrored() | ModelCallAborted():
                 return (event.id, event.attempt) == self._call[:2]
+            case CallVoided(id=call_id):
+                return call_id == self._call[0]
             case _:
                 return False
 

@@ -3,7 +3,7 @@
 It must not know whether the session allows it.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, RootModel, TypeAdapter
 
@@ -30,6 +30,14 @@ class ResumeRequest(WireModel):
     payload: Maybe[Json] = None
 
 
+class CancelRequest(WireModel):
+    """Body of both cancels, which may be left out. Source: decision-protocol O-22."""
+
+    cause: Maybe[Literal["user", "parent"]] = None
+    keep_inbox: Maybe[bool] = None
+    """Whether inputs that wait stay; there is no queue of inputs yet, so nothing waits."""
+
+
 class LateAnswer(DecisionResponse):
     """Body of `POST /v1/workers/submit`: a decision, and the question it answers (F-1, D-7)."""
 
@@ -43,4 +51,5 @@ class Settlement(RootModel[SettleAction]):
 
 INTERRUPT_REQUEST = TypeAdapter(InterruptRequest)
 RESUME_REQUEST = TypeAdapter(ResumeRequest)
+CANCEL_REQUEST = TypeAdapter(CancelRequest)
 LATE_ANSWER = TypeAdapter(LateAnswer)

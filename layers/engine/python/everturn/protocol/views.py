@@ -72,6 +72,18 @@ class Interrupting(WireModel):
     interrupt_id: InterruptId
 
 
+class Cancelled(WireModel):
+    """A turn or a session is stopped, or was over before."""
+
+    ok: Literal[True]
+    session_id: SessionId
+    turn_id: Maybe[TurnId] = None
+    """Of a turn: its own id, whatever name was given."""
+
+    cancelled: bool
+    """Whether it was open until now."""
+
+
 class Quarantined(WireModel):
     """Why an operator has to look after a session, and since when. Source: docs/storage.md."""
 

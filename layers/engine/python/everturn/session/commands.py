@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from everturn.session.events.interrupts import Origin
-from everturn.session.events.sessions import Owner
+from everturn.session.events.sessions import CancelCause, Owner
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Stamp
 
@@ -200,6 +200,36 @@ class ResumeInterrupt:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelTurn:
+    """Somebody stops a turn. Source: decision-protocol T-12."""
+
+    stamp: Stamp
+    facts: Facts
+    turn_id: str
+    cause: CancelCause = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSession:
+    """Somebody ends a session for good. Source: decision-protocol S-8."""
+
+    stamp: Stamp
+    facts: Facts
+    cause: CancelCause = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteAborted:
+    """A model call that was voided under way was broken off; these are its last words."""
+
+    stamp: Stamp
+    facts: Facts
+    call_id: str
+    partial_text: str
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerDelivery:
     """A worker answered a `tool.execute`."""
 
@@ -283,6 +313,9 @@ Command = (
     | SettleCall
     | RaiseInterrupt
     | ResumeInterrupt
+    | CancelTurn
+    | CancelSession
+    | NoteAborted
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly

@@ -26,11 +26,13 @@ from everturn.session.events.model_calls import (
     RequestHeader,
 )
 from everturn.session.events.sessions import (
+    SessionCancelled,
     SessionCreated,
     SessionDone,
     StepEnded,
     StepStarted,
     TurnAdmitted,
+    TurnCancelRequested,
     TurnCompleted,
     TurnContinued,
     TurnStalled,
@@ -45,7 +47,7 @@ from everturn.session.events.tool_calls import (
     ToolCallErrored,
     ToolCallRequested,
 )
-from everturn.session.evolve_calls import with_model_event, with_tool_event, without_call
+from everturn.session.evolve_calls import voided, with_model_event, with_tool_event
 from everturn.session.evolve_decisions import with_decision_event
 from everturn.session.state import Head, Interrupt, Session, Turn, Window
 from everturn.session.window import has_turn, with_message, with_turn
@@ -68,9 +70,11 @@ def evolve(session: Session, event: Event) -> Session:
             | TurnStarted()
             | TurnAdmitted()
             | TurnContinued()
+            | TurnCancelRequested()
             | TurnStalled()
             | TurnCompleted()
             | SessionDone()
+            | SessionCancelled()
             | StepStarted()
             | StepEnded()
         ):
@@ -100,8 +104,8 @@ def evolve(session: Session, event: Event) -> Session:
             after = with_tool_event(after, event)
         case SessionInterrupted() | InterruptResumed():
             after = _interrupts(after, event)
-        case CallVoided(id=call_id):
-            after = without_call(after, call_id)
+        case CallVoided():
+            after = voided(after, event)
         case SettleIgnored():
             pass
         case _:
@@ -115,9 +119,11 @@ def _turns(
     | TurnStarted
     | TurnAdmitted
     | TurnContinued
+    | TurnCancelRequested
     | TurnStalled
     | TurnCompleted
     | SessionDone
+    | SessionCancelled
     | StepStarted
     | StepEnded,
 ) -> Session:
@@ -146,7 +152,9 @@ def _turns(
             turn = _turn(session, step=step, step_call=call_id, step_attempt=attempt)
         case StepEnded():
             turn = _turn(session, step_call="", step_attempt=0)
-        case SessionDone() | TurnContinued():
+        case SessionCancelled():
+            return replace(session, is_cancelled=True, interrupts=())
+        case SessionDone() | TurnContinued() | TurnCancelRequested():
             pass
         case _:
             assert_never(event)

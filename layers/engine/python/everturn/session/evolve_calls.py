@@ -17,12 +17,13 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.shape import Usage
 from everturn.session.events.tool_calls import (
+    CallVoided,
     ToolCallCompleted,
     ToolCallDispatched,
     ToolCallErrored,
     ToolCallRequested,
 )
-from everturn.session.state import Call, CallStatus, Session
+from everturn.session.state import Aborting, Call, CallStatus, Session
 from everturn.session.window import begin_at
 
 
@@ -56,7 +57,7 @@ def with_model_event(
         case ModelCallErrored():
             after = _spent(without_call(session, event.id), event.usage, None)
         case ModelCallAborted():
-            after = _spent(session, event.usage, None)
+            after = _aborted(session, event)
         case _:
             assert_never(event)
     return after
@@ -148,6 +149,22 @@ def _scheduled(session: Session, call_id: str, next_attempt_at_ms: int | None) -
         for call in session.calls
     )
     return replace(session, calls=calls)
+
+
+def voided(session: Session, event: CallVoided) -> Session:
+    """Return `session` without a call that was given up; one under way is still to be heard of."""
+    call, after = session.call(event.id), without_call(session, event.id)
+    if call is None or not event.private.aborts:
+        return after
+    aborting = Aborting(call.id, call.attempt, call.seq, call.turn_id)
+    return replace(after, aborting=(*session.aborting, aborting))
+
+
+def _aborted(session: Session, event: ModelCallAborted) -> Session:
+    left = tuple(one for one in session.aborting if one.id != event.id)
+    turn = session.turn
+    in_turn = turn is not None and turn.id == event.turn_id
+    return replace(_spent(session, event.usage, None) if in_turn else session, aborting=left)
 
 
 def without_call(session: Session, call_id: str) -> Session:

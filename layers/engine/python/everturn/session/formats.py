@@ -20,8 +20,11 @@ NEWEST_FORMAT: Final = 2
 SECOND: Final = frozenset(
     {
         "decision.deferred",
+        "llm.call.aborted",
+        "session.cancelled",
         "session.interrupted",
         "session.interrupt_resumed",
+        "turn.cancel_requested",
         "turn.continued",
     }
 )
@@ -31,10 +34,11 @@ SECOND: Final = frozenset(
 def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
-    The first one knows no workers that decide, no answers that come later and no interrupts.
+    The first one knows no workers that decide, no answers that come later, no interrupts and no
+    cancels.
     """
     later = any(one.status == "deferred" for one in session.decisions)
-    held = later or bool(session.interrupts)
+    held = later or bool(session.interrupts) or bool(session.aborting) or session.is_cancelled
     if session.decides == "worker" or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

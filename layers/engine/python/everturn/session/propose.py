@@ -34,7 +34,17 @@ class HandToMachine:
     call_id: str
 
 
-Effect = CallModel | DeliverToWorker | HandToMachine
+@dataclass(frozen=True, slots=True)
+class NoteLastWords:
+    """Record what a model call had said that was voided under way."""
+
+    call_id: str
+    attempt: int
+    seq: int
+    """The event that asked for the call."""
+
+
+Effect = CallModel | DeliverToWorker | HandToMachine | NoteLastWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,9 @@ def propose(session: Session) -> Proposals:
     )  # a live delivery keeps its own deadline: whoever sends it sees to that
     pending = [(due, subject) for due, subject in dues if due]
     due_ms, subject = pending[0] if pending else (None, "")
-    return Proposals((*models[:1], *deliveries), due_ms, subject, _is_ready(session))
+    last_words = [NoteLastWords(one.id, one.attempt, one.seq) for one in session.aborting]
+    effects = (*last_words, *models[:1], *deliveries)
+    return Proposals(effects, due_ms, subject, _is_ready(session))
 
 
 def _decision_due(decision: Decision) -> int:

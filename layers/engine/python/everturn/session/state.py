@@ -147,6 +147,18 @@ class Interrupt:
 
 
 @dataclass(frozen=True, slots=True)
+class Aborting:
+    """A model call that was voided while it ran, and whose last words are not recorded yet."""
+
+    id: str
+    attempt: int
+    seq: int
+    """The event that asked for it."""
+
+    turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session, folded. The empty one (`seq` 0) stands for a log without events."""
 
@@ -179,6 +191,10 @@ class Session:
     interrupts: tuple[Interrupt, ...] = ()
     """Those that are open, oldest first."""
 
+    aborting: tuple[Aborting, ...] = ()
+    is_cancelled: bool = False
+    """For good. Source: decision-protocol S-7, S-8."""
+
     @property
     def is_paused(self) -> bool:
         """Whether an interrupt pauses the active path. Source: decision-protocol I-3."""
@@ -201,8 +217,13 @@ class Session:
 SESSION: TypeAdapter[Session] = TypeAdapter(Session)
 
 
-def status_of(session: Session) -> Literal["interrupted", "active", "idle", "done"]:
+Status = Literal["cancelled", "interrupted", "active", "idle", "done"]
+
+
+def status_of(session: Session) -> Status:
     """Return the protocol's status. Source: decision-protocol S-6, first match wins."""
+    if session.is_cancelled:
+        return "cancelled"
     if session.is_paused:
         return "interrupted"
     if session.turn is None:

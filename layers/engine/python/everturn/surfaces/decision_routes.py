@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from everturn.commands.answer_later import SettleCalls, SubmitAnswer
+from everturn.commands.cancel import Cancels
 from everturn.commands.interrupts import Interrupts
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_INPUT_BODY_BYTES
 from everturn.surfaces.routes import Operation, Request, Result
@@ -12,7 +13,7 @@ from everturn.surfaces.session_routes import named_session
 
 
 def decision_operations(
-    answer: SubmitAnswer, settle: SettleCalls, interrupts: Interrupts
+    answer: SubmitAnswer, settle: SettleCalls, interrupts: Interrupts, cancels: Cancels
 ) -> dict[str, Operation]:
     """Return the operations by name. Source: decision-protocol F-1."""
 
@@ -36,7 +37,20 @@ def decision_operations(
         answered = {"ok": True, "session_id": session_id, "resumed": resumed}
         return HTTPStatus.ACCEPTED, answered
 
+    def cancel_session(request: Request) -> Result:
+        session_id, body = named_session(request), request.optional_body(MAX_INPUT_BODY_BYTES)
+        cancelled = cancels.session(request.caller, session_id, body)
+        return HTTPStatus.OK, {"ok": True, "session_id": session_id, "cancelled": cancelled}
+
+    def cancel_turn(request: Request) -> Result:
+        session_id, body = named_session(request), request.optional_body(MAX_INPUT_BODY_BYTES)
+        ended = cancels.turn(request.caller, session_id, request.path["turn_id"], body)
+        answered = {"ok": True, "session_id": session_id, "turn_id": ended.turn_id}
+        return HTTPStatus.OK, {**answered, "cancelled": ended.is_cancelled}
+
     return {
+        "cancel_session": cancel_session,
+        "cancel_turn": cancel_turn,
         "submit_answer": submit_answer,
         "settle_call": settle_call,
         "interrupt_session": interrupt_session,

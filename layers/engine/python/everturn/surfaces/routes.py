@@ -64,6 +64,14 @@ ROUTES: Final = (
         Who.FRONTEND,
         "sessions:write",
     ),
+    Route("cancel_session", "POST", "/v1/sessions/{session_id}/cancel"),
+    Route(
+        "cancel_turn",
+        "POST",
+        "/v1/sessions/{session_id}/turns/{turn_id}/cancel",
+        Who.FRONTEND,
+        "sessions:write",
+    ),
     Route("submit_answer", "POST", "/v1/workers/submit"),
     Route("list_agents", "GET", "/v1/agents"),
     Route("put_agent", "PUT", "/v1/agents/{agent_id}"),
@@ -87,6 +95,10 @@ class Request:
     def body(self, limit_bytes: int) -> Any:
         """Return the JSON body. Raises `TooLarge`, `InvalidJson`."""
         return read_body(self.event, limit_bytes)
+
+    def optional_body(self, limit_bytes: int) -> Any:
+        """Return the JSON body, `{}` where there is none. Raises as `body`."""
+        return self.body(limit_bytes) if self.event.get("body") else {}
 
 
 Result = tuple[int, dict[str, Any]]

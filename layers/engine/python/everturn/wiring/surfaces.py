@@ -15,6 +15,7 @@ from everturn.wiring.clients import CLOCK
 from everturn.wiring.use_cases import (
     agents,
     callers,
+    cancels,
     delete_session,
     interrupts,
     list_sessions,
@@ -50,7 +51,10 @@ def http_api() -> HttpApi:
         health_operations()
         | session_operations(take_input("http_api"), read_session())
         | decision_operations(
-            submit_answer("http_api"), settle_calls("http_api"), interrupts("http_api")
+            submit_answer("http_api"),
+            settle_calls("http_api"),
+            interrupts("http_api"),
+            cancels("http_api"),
         )
         | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())

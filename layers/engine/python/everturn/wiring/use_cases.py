@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from everturn.commands.agents import Agents
     from everturn.commands.answer_later import SettleCalls, SubmitAnswer
     from everturn.commands.attempts import Attempts
+    from everturn.commands.cancel import Cancels
     from everturn.commands.change import ChangeSession
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
@@ -113,6 +114,13 @@ def interrupts(by: str) -> Interrupts:
     from everturn.commands.interrupts import Interrupts
 
     return Interrupts(change_session(by))
+
+
+def cancels(by: str) -> Cancels:
+    """Return the use cases of turns and sessions that somebody stops."""
+    from everturn.commands.cancel import Cancels
+
+    return Cancels(change_session(by))
 
 
 def submit_answer(by: str) -> SubmitAnswer:

@@ -11,11 +11,14 @@ from typing import assert_never
 from everturn.session.commands import (
     AnswerDecision,
     AnswerDelivery,
+    CancelSession,
+    CancelTurn,
     Command,
     DeferDecision,
     DeliverDirectly,
     FailDelivery,
     FailTurn,
+    NoteAborted,
     Proceed,
     RaiseInterrupt,
     ResumeInterrupt,
@@ -25,6 +28,12 @@ from everturn.session.commands import (
     TakeOver,
 )
 from everturn.session.decide.answers import answer_decision, defer_decision, settle_call
+from everturn.session.decide.cancel import (
+    cancel_session,
+    cancel_turn,
+    check_not_cancelled,
+    note_aborted,
+)
 from everturn.session.decide.deliveries import answer_delivery, deliver_directly
 from everturn.session.decide.delivery_failures import fail_delivery
 from everturn.session.decide.interrupts import raise_interrupt, resume_interrupt
@@ -93,6 +102,9 @@ def _hear(
     | SettleCall
     | RaiseInterrupt
     | ResumeInterrupt
+    | CancelTurn
+    | CancelSession
+    | NoteAborted
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly,
@@ -105,6 +117,19 @@ def _hear(
             settle_model_call(journal, command)
             if journal.session.decides == "worker":
                 move_on(journal, command.deliveries)
+        case SettleCall() | RaiseInterrupt() | ResumeInterrupt():
+            check_not_cancelled(journal.session)
+            _hear_outsider(journal, command)
+        case CancelTurn() | CancelSession() | NoteAborted():
+            _cancel(journal, command)
+        case _:
+            _hear_delivery(journal, command)
+
+
+def _hear_outsider(
+    journal: Journal, command: SettleCall | RaiseInterrupt | ResumeInterrupt
+) -> None:
+    match command:
         case SettleCall():
             settle_call(journal, command)
         case RaiseInterrupt():
@@ -112,7 +137,19 @@ def _hear(
         case ResumeInterrupt():
             resume_interrupt(journal, command)
         case _:
-            _hear_delivery(journal, command)
+            assert_never(command)
+
+
+def _cancel(journal: Journal, command: CancelTurn | CancelSession | NoteAborted) -> None:
+    match command:
+        case CancelTurn():
+            cancel_turn(journal, command)
+        case CancelSession():
+            cancel_session(journal, command)
+        case NoteAborted():
+            note_aborted(journal, command)
+        case _:
+            assert_never(command)
 
 
 def _hear_worker(journal: Journal, command: AnswerDecision | DeferDecision) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive
 from everturn.session.commands import SubmitInput
+from everturn.session.decide.cancel import check_not_cancelled
 from everturn.session.decide.client_answers import answers_of, continue_turn
 from everturn.session.decide.interrupts import check_not_paused
 from everturn.session.decide.model_call import open_model_call
@@ -36,10 +37,12 @@ NOT_THE_USERS: Final = frozenset({"system", "assistant"})
 def submit(journal: Journal, command: SubmitInput) -> None:
     """Open a turn with the input's news, or continue the open one that it answers.
 
-    Raises `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2), `UnsupportedView` for a view that is
-    not the active path with something after it, `RoleNotAllowed` (V-11). Source: O-6, G-1, T-3.
+    Raises `SessionCancelled` (S-8), `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2),
+    `UnsupportedView` for a view that is not the active path with something after it,
+    `RoleNotAllowed` (V-11). Source: O-6, G-1, T-3.
     """
     session = journal.session
+    check_not_cancelled(session)
     if session.seq == 0:
         _create(journal, command)
     elif session.agent_id != command.agent_id:

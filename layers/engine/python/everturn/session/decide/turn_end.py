@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from everturn.session.events.decisions import DecisionDropped
@@ -13,7 +15,7 @@ from everturn.session.events.sessions import (
     TurnFailure,
     TurnOutcome,
 )
-from everturn.session.events.tool_calls import CallVoided
+from everturn.session.events.tool_calls import CallVoided, VoidedPrivate
 from everturn.session.journal import Journal
 from everturn.session.refs import Ref
 from everturn.session.retries import may_repeat
@@ -73,8 +75,8 @@ def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None
     for decision in journal.session.decisions:
         journal.add(DecisionDropped(turn_id=journal.turn_id, id=decision.id, reason="turn_failed"))
     for call in journal.session.calls:
-        void_call(journal, call, "turn_failed")
-    _answer_open_tool_calls(journal, FAILED_BEFORE_RESULT)
+        void_call(journal, call, "turn_failed", aborts=False)
+    answer_open_tool_calls(journal, lambda _call_id: Closing(FAILED_BEFORE_RESULT))
     failure = TurnFailure(message=error, code=code, detail=detail)
     complete_turn(journal, "failed", error=failure)
 
@@ -92,22 +94,46 @@ def void_open_calls(journal: Journal, reason: str) -> None:
             void_call(journal, call, reason)
 
 
-def void_call(journal: Journal, call: Call, reason: str) -> None:
-    """Give up a call; nothing reports its end."""
-    unknown = (
-        call.kind == "tool_call"
-        and call.status is CallStatus.PENDING
-        and not may_repeat(call.effect)
+def void_call(
+    journal: Journal, call: Call, reason: str, *, has_run: bool = True, aborts: bool = True
+) -> None:
+    """Give up a call; nothing reports its end.
+
+    `has_run` is false for one that is dispatched and that nobody was sent. A model call under way
+    is to be broken off (`aborts`) by whoever runs it, and its last words follow.
+    """
+    is_under_way = call.status is CallStatus.PENDING
+    is_write = call.kind == "tool_call" and not may_repeat(call.effect)
+    journal.add(
+        CallVoided(
+            turn_id=journal.turn_id,
+            id=call.id,
+            kind=call.kind,
+            reason=reason,
+            private=VoidedPrivate(
+                outcome_unknown=is_under_way and is_write and has_run,
+                aborts=is_under_way and call.kind == "llm_call" and aborts,
+            ),
+        )
     )
-    event = CallVoided(turn_id=journal.turn_id, id=call.id, kind=call.kind, reason=reason)
-    if unknown:
-        private = event.private.model_copy(update={"outcome_unknown": True})
-        event = event.model_copy(update={"private": private})
-    journal.add(event)
 
 
-def _answer_open_tool_calls(journal: Journal, content: str) -> None:
-    """Write a tool message for each tool call of the path's last reply that has none, in order."""
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What the model reads of a tool call whose result never came to the path."""
+
+    text: str
+    refs: Mapping[str, Ref] = field(default_factory=dict)
+    """Where the text stands already: it is a result that was recorded after all."""
+
+    is_error: bool = True
+
+
+def answer_open_tool_calls(journal: Journal, closing: Callable[[str], Closing]) -> None:
+    """Write a tool message for each tool call of the path's last reply that has none, in order.
+
+    `closing` says by its id what one is closed with. Source: decision-protocol T-16.
+    """
     answered = {
         node.message.get("tool_call_id") for node in journal.path if node.message["role"] == "tool"
     }
@@ -115,11 +141,13 @@ def _answer_open_tool_calls(journal: Journal, content: str) -> None:
     calls = (replies[-1].message.get("tool_calls") or []) if replies else []
     for call in calls:
         if call["id"] not in answered:
+            closed = closing(call["id"])
             message = {
                 "id": journal.mint(),
                 "role": "tool",
                 "tool_call_id": call["id"],
                 "name": call["function"]["name"],
-                "content": content,
+                "content": closed.text,
             }
-            journal.write(message, MessageSource(kind="engine"), {}, is_error=True)
+            source = MessageSource(kind="tool" if closed.refs else "engine")
+            journal.write(message, source, dict(closed.refs), is_error=closed.is_error)

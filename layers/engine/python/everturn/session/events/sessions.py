@@ -12,6 +12,10 @@ TurnOutcome = Literal[
 """How a turn can end. Source: vocabulary, "Session and turn"."""
 
 
+CancelCause = Literal["user", "parent"]
+"""On whose behalf a turn or a session is stopped. Source: session-log CA-1."""
+
+
 class Owner(Part):
     """Who a session belongs to, without the tenant. Source: decision-protocol S-2."""
 
@@ -61,6 +65,13 @@ class TurnContinued(Stored):
     alias: str
 
 
+class TurnCancelRequested(Stored):
+    """Somebody stops the turn; its end follows in the same commit. Source: session-log CA-4."""
+
+    type: Literal["turn.cancel_requested"] = "turn.cancel_requested"
+    cause: CancelCause
+
+
 class TurnStalled(Stored):
     """Nothing is in flight and nothing will happen by itself. Source: decision-protocol T-9."""
 
@@ -92,6 +103,13 @@ class SessionDone(Stored):
     """Follows a turn that ended through `done`. Source: decision-protocol T-14."""
 
     type: Literal["session.done"] = "session.done"
+
+
+class SessionCancelled(Stored):
+    """The session is over for good: it takes no input any more. Source: decision-protocol S-8."""
+
+    type: Literal["session.cancelled"] = "session.cancelled"
+    cause: CancelCause | None = None
 
 
 class StepStarted(Stored):

@@ -29,11 +29,13 @@ from everturn.session.events.model_calls import (
     RequestHeader,
 )
 from everturn.session.events.sessions import (
+    SessionCancelled,
     SessionCreated,
     SessionDone,
     StepEnded,
     StepStarted,
     TurnAdmitted,
+    TurnCancelRequested,
     TurnCompleted,
     TurnContinued,
     TurnStalled,
@@ -53,9 +55,11 @@ Event = (
     | TurnStarted
     | TurnAdmitted
     | TurnContinued
+    | TurnCancelRequested
     | TurnStalled
     | TurnCompleted
     | SessionDone
+    | SessionCancelled
     | StepStarted
     | StepEnded
     | MessageNew

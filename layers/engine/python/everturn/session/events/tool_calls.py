@@ -72,6 +72,8 @@ class VoidedPrivate(Part):
     """What the public event does not say."""
 
     outcome_unknown: bool = False
+    aborts: bool = False
+    """It is a model call under way: whoever runs it breaks it off and says what it had said."""
 
 
 class CallVoided(Stored):

@@ -1,0 +1,31 @@
+"""Finds the turn that a caller names: by its id, another name of it, or its number."""
+
+from __future__ import annotations
+
+from everturn.commands.reading import seen_by, unreadable_hidden
+from everturn.ports.callers import Caller
+from everturn.ports.session_store import SessionStore
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
+from everturn.rejections import UnknownTurn
+
+
+def session_and_turn(
+    store: SessionStore, caller: Caller, session_id: str, name: str
+) -> tuple[Head, TurnRecord]:
+    """Return the session's head and what is known of the turn; of an open one, how it began.
+
+    `turn-<n>` names the open turn by its number. Raises `UnknownSession`, `UnknownTurn`. Source:
+    vocabulary, "Session and turn".
+    """
+    key = SessionKey(caller.tenant, session_id)
+    with unreadable_hidden(caller):
+        found, record = store.head_and_turn(key, name)
+    head = seen_by(caller, found)
+    turn = head.session.turn
+    if record is not None and record.alias_of:
+        return session_and_turn(store, caller, session_id, record.alias_of)
+    if record is not None:
+        return head, record
+    if turn is not None and name in {turn.id, f"turn-{turn.number}"}:
+        return head, TurnRecord(turn.id, turn.number, turn.first_seq)
+    raise UnknownTurn(f"The session {session_id} has no turn {name}.")
