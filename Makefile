@@ -130,9 +130,12 @@ core: venv
 	@$(BIN)/python -m pytest -q --cov=everturn.session --cov-report=term --cov-fail-under=100 \
 		tests/unit/session
 
+# A file of tests stays in one process, and files keep their order: those over sockets share a runtime.
 .PHONY: pytest
 pytest: venv
-	@$(BIN)/python -m pytest --cov $(ARGS)
+	@$(BIN)/python -m pytest --cov -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+PROCESSES ?= 2
 
 # ---- deploying --------------------------------------------------------------------------------
 

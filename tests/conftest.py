@@ -9,6 +9,17 @@ from typing import Any
 
 import pytest
 
+SAID = "said"
+"""The property under which a test has something for the end of the run."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests had to say, whichever process they ran in."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in getattr(report, "user_properties", ()):
+            if name == SAID and report.when == "call":
+                terminalreporter.write_line(text)
+
 
 class OutsideNetwork(Exception):
     """A test tried to reach beyond this machine."""

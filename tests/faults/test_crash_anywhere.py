@@ -5,7 +5,7 @@ The last line that is printed counts the runs: each is one scenario, disturbed i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -15,6 +15,9 @@ from faults.cluster import Cluster
 from faults.exploration import Explored, explore
 from faults.process import Fate
 from faults.scenarios import SCENARIOS, Scenario
+
+SAID = "said"
+"""Shown at the end of the run; see tests/conftest.py."""
 
 ROLES = {"authorizer", "driver", "fanout", "http_api", "reader", "recovery", "websocket"}
 
@@ -31,14 +34,13 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_whoever_dies_and_whatever_comes_twice_a_session_ends_the_same(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
 ) -> None:
     explored = [explore(scenario) for scenario in SCENARIOS]
 
     found = [one for each in explored for one in each.found]
-    with capsys.disabled():
-        print("", *map(_line, explored), *found, sep="\n")
-        print(f"{sum(each.runs for each in explored)} points, {len(found)} violations")
+    count = f"{sum(each.runs for each in explored)} points, {len(found)} violations"
+    record_property(SAID, "\n".join([*map(_line, explored), *found, count]))
     assert set().union(*(each.roles for each in explored)) == ROLES
     assert min(each.runs for each in explored) > 30
     assert found == []
