@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from everturn_local import cli_agents, cli_invoke, cli_operator, cli_sessions, cli_tokens
+from everturn_local import (
+    cli_agents,
+    cli_budgets,
+    cli_invoke,
+    cli_operator,
+    cli_sessions,
+    cli_tokens,
+)
 from everturn_local.cli_asking import ROOT, Template
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ app = typer.Typer(
 
 app.add_typer(cli_agents.app, name="agents")
 app.add_typer(cli_sessions.app, name="sessions")
+app.add_typer(cli_budgets.app, name="budgets")
 app.command()(cli_sessions.send)
 app.command()(cli_tokens.token)
 app.add_typer(cli_operator.tenants_app, name="tenants")

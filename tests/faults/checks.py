@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from everturn.commands.rebuild_request import RebuildRequest
 from everturn.ports.sessions import Logged
+from everturn.session.budget import spent_in
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.evolve import fold
 from everturn.session.propose import propose
 from faults.clients import Poller, Subscriber
 from faults.cluster import Cluster
 from faults.scenarios import NOT_REPEATABLE
-from unit.drive.world import KEY
+from unit.drive.world import KEY, TENANT
 
 AFTER_THE_END: Final = {"session.done", "llm.call.aborted"}
 """Events that may follow the end of their turn."""
@@ -36,6 +37,7 @@ def violations(run: Cluster, undisturbed: Cluster) -> list[str]:
         *_turns(run, log),
         *_work(run, undisturbed),
         *_rest(run, undisturbed),
+        *_spending(run, log),
         *(line for client in run.subscribers for line in _followed(client, log)),
         *(line for client in run.pollers for line in _followed(client, log)),
         *run.wrong,
@@ -142,6 +144,14 @@ def _rest(run: Cluster, undisturbed: Cluster) -> Iterator[str]:
     expected = undisturbed.failures.keys() | (TOO_LATE if run.fate.stall_at else set())
     if new := run.failures.keys() - expected:
         yield f"functions ended with {sorted(new)}"
+
+
+def _spending(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
+    """What the log records as spent is counted once, whatever came twice."""
+    budget = run.world.budgets.one(TENANT, None)
+    recorded = spent_in(event for commit in log for event in commit.events)
+    if budget is not None and budget.spent != recorded:
+        yield f"{budget.spent} is counted of {recorded}"
 
 
 def _waited_long(run: Cluster) -> bool:

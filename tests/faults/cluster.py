@@ -72,6 +72,8 @@ class Cluster:
         self.clock: FrozenClock = SteppingClock()
         self.world = World(clock=self.clock, deliveries=self.scenario.deliveries)
         self.world.agent("helper", **self.scenario.agent)
+        if self.scenario.tenant_tokens is not None:
+            self.world.allow(self.scenario.tenant_tokens)
         self.connections = OpenConnections()
         self.workers = Workers(self.scenario.worker)
         self.functions = Functions(self.world, self.scenario, self.connections, self.workers)

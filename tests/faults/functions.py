@@ -28,6 +28,7 @@ from everturn.errors import to_http
 from everturn.llm.catalogue import Route
 from everturn.llm.demo.model import DEMO_ROUTE
 from everturn.llm.registry import ModelRegistry, Served
+from everturn.ports.budgets import Spending
 from everturn.ports.callers import Caller
 from everturn.ports.directory import ApiKey
 from everturn.ports.sessions import Logged, SessionKey
@@ -36,6 +37,8 @@ from everturn.protocol.api_keys import hash_of
 from everturn.protocol.client_input import read_input
 from everturn.protocol.wake import WAKE
 from everturn.push.outcome import PushOutcome
+from everturn.session.budget import spent_in
+from everturn.session.state import Spent
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.connections import Connections
 from everturn.surfaces.http_events import EventsApi
@@ -177,11 +180,19 @@ class Functions:
         failed: Exception | None = None
         try:
             for commit in commits:
+                self._count(process, commit)
                 fan_out(KEY, commit)
         except Exception as error:  # noqa: BLE001  # as commands/fan_out_records.py
             failed = error
         fan_out.flush()
         return failed
+
+    def _count(self, process: Process, commit: Logged) -> None:
+        spent = spent_in(commit.events)
+        if self.scenario.tenant_tokens is None or spent == Spent():
+            return
+        spending = Spending(TENANT, "default", commit.commit_id, commit.at_ms, spent)
+        Through(process, self.world.budgets, "budgets").count(spending)
 
     def settle(self, process: Process, message: Message) -> Exception | None:
         """Settle a dead letter; returns what went wrong: it comes again."""

@@ -80,6 +80,12 @@ class Scenario:
     decides: Literal["engine", "worker"] = "engine"
     """Who answers the questions; the worker answers what is proposed."""
 
+    budgets: Mapping[str, Any] | None = None
+    """What the agent lets a turn and a session spend."""
+
+    tenant_tokens: int | None = None
+    """What the tenant may spend. Figures lag behind, so it must be more than the turns do."""
+
     by_machine: frozenset[str] = frozenset()
     """Slow tools; the worker is a Lambda function then, and the step machine runs these."""
 
@@ -116,7 +122,8 @@ class Scenario:
     def agent(self) -> dict[str, Any]:
         """What is not as usual about the agent."""
         if not self.by_machine:
-            return {"tools": [dict(tool) for tool in TOOLS], "decides": self.decides}
+            tools = [dict(tool) for tool in TOOLS]
+            return {"tools": tools, "decides": self.decides, "budgets": self.budgets}
         limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
         tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
         return {"worker": FUNCTION, "tools": tools}
@@ -197,6 +204,20 @@ SCENARIOS: Final = (
         doom="driver: after worker.deliver",
         ends=("failed",),
         lazy_lanes=True,
+    ),
+    Scenario(
+        "a turn that ends by its budget, and one after it",
+        (
+            "[[usage:in=60,out=40]][[call:send {}]][[turn]][[say:never said]]",
+            "[[say:all is well]]",
+        ),
+        budgets={"turn": {"tokens": 100}, "session": {"tokens": 5000}, "mode": "fail"},
+        ends=("failed",),
+    ),
+    Scenario(
+        "turns that count for a tenant's budget",
+        ("[[usage:in=60,out=40]][[call:look {}]][[turn]][[say:looked]]", "[[say:again]]"),
+        tenant_tokens=1_000_000,
     ),
     Scenario(
         "a log that cannot be read",

@@ -73,6 +73,7 @@ STATUS_OF_CODE = {
         "unknown_tenant",
         "unknown_session",
         "unknown_agent",
+        "unknown_budget",
         "unknown_call",
         "unknown_decision",
         "unknown_turn",

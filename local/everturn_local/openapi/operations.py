@@ -9,6 +9,7 @@ from typing import Final
 
 from everturn_local.openapi import examples
 from everturn_local.openapi.agent_operations import AGENT_OPERATIONS
+from everturn_local.openapi.budget_operations import BUDGET_OPERATIONS
 from everturn_local.openapi.decision_operations import DECISION_OPERATIONS
 from everturn_local.openapi.other_operations import OTHER_OPERATIONS
 from everturn_local.openapi.schemas import Schema
@@ -19,11 +20,16 @@ PATH_PARAMETERS: Final[dict[str, tuple[str, str, Schema]]] = {
     "session_id": ("The session.", "first", IDENTIFIER),
     "turn_id": ("The turn.", "t1", IDENTIFIER),
     "agent_id": ("The agent.", "helper", IDENTIFIER),
+    "owner_id": ("The owner.", "user-7", IDENTIFIER),
     "upload_id": ("The upload.", examples.UPLOAD_ID, {"type": "string", "format": "uuid"}),
 }
 """Parts of paths: what they name, an example, the spelling."""
 
 OPERATIONS: Final[dict[str, Spoken]] = (
-    OTHER_OPERATIONS | SESSION_OPERATIONS | DECISION_OPERATIONS | AGENT_OPERATIONS
+    OTHER_OPERATIONS
+    | SESSION_OPERATIONS
+    | DECISION_OPERATIONS
+    | BUDGET_OPERATIONS
+    | AGENT_OPERATIONS
 )
 """By the operation's name in `everturn.surfaces.routes`."""

@@ -24,8 +24,10 @@ from everturn.errors import (
     StoreUnreadable,
     VersionConflict,
 )
+from everturn.ports.budgets import Spending
 from everturn.ports.sessions import Logged, SessionKey
 from everturn.ports.streams import Watcher
+from everturn.session.state import Spent
 from everturn.store.attributes import Item, to_item
 from everturn.store.memory_directory import InMemoryWake
 from everturn.store.stream import Announced
@@ -48,6 +50,8 @@ class Stream:
         self.world.wake.sent.clear()
         self.troubles: dict[str, Exception] = {}
         self.read: list[str] = []
+        self.counted: list[Spending] = []
+        self.is_busy = False
         self.now_s = 0.0
         self.read_takes_s = 0.0
         self.fan_out = FanOutRecords(
@@ -55,7 +59,13 @@ class Stream:
             self.commit,
             self.world.clock,
             lambda: self.now_s,
+            self.count,
         )
+
+    def count(self, spending: Spending) -> None:
+        if self.is_busy:
+            raise StoreUnavailable("the figures of a budget keep changing")
+        self.counted.append(spending)
 
     def commit(self, said: Announced) -> Logged:
         session = said.key.session
@@ -90,6 +100,40 @@ class Stream:
 
     def pushed(self) -> list[str]:
         return list(dict.fromkeys(connection for connection, _ in self.world.lanes.pushed))
+
+
+def spent(stream: Stream, session: str, number: int, **changed: Any) -> dict[str, Any]:
+    """Return the record of a driver's commit that spent something."""
+    used = {"owner": "ada", "cost": "0.02", "tokens": 100}
+    plain = {"by": "driver:1", "spend": used, "commit_id": f"c{number}", "at": NOON_MS}
+    return stream.record(session, number, **to_item(plain), **changed)
+
+
+def test_what_a_driver_spent_is_counted_and_nobody_is_woken() -> None:
+    """ADR 0035."""
+    stream = Stream("s1")
+
+    fanned = stream.fan_out([stream.record("s1", 1), spent(stream, "s1", 2)])
+
+    assert fanned == Fanned()
+    assert stream.counted == [Spending(TENANT, "ada", "c2", NOON_MS, Spent("0.02", 100))]
+    assert stream.woken() == ["s1"]
+    assert stream.read == ["s1"]
+
+
+def test_what_cannot_be_counted_now_comes_again_and_holds_up_its_session_only() -> None:
+    """ADR 0035: a record that comes again is told again; the store counts it once."""
+    stream = Stream("s1", "s2")
+    stream.is_busy = True
+    records = [spent(stream, "s1", 1), stream.record("s2", 2)]
+
+    busy = stream.fan_out(records)
+    stream.is_busy = False
+    again = stream.fan_out(records)
+
+    assert (busy, again) == (Fanned(again="1"), Fanned())
+    assert len(stream.counted) == 1
+    assert stream.woken() == ["s2"]
 
 
 POISON: list[Exception] = [

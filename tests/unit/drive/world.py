@@ -15,6 +15,7 @@ from everturn.commands.attempts import Attempts
 from everturn.commands.change import ChangeSession
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.reading import SessionReader
+from everturn.commands.shared_budgets import LookUpBudgets, SharedBudgets
 from everturn.commands.submit_input import SubmitInput, Submitted
 from everturn.commands.take_input import TakeInput
 from everturn.drive.advance import AdvanceSession
@@ -23,6 +24,7 @@ from everturn.drive.tools import Invocation, Tools
 from everturn.llm.catalogue import ModelFacts, Route
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 from everturn.llm.registry import ModelRegistry, Served
+from everturn.ports.budgets import Held, Wanted
 from everturn.ports.callers import Caller
 from everturn.ports.directory import Directory
 from everturn.ports.session_store import SessionStore
@@ -32,6 +34,7 @@ from everturn.protocol.client_input import read_input
 from everturn.protocol.wake import WAKE, WakeUp
 from everturn.session.commands import Deliveries
 from everturn.store.memory import InMemorySessionStore
+from everturn.store.memory_budgets import InMemoryBudgets
 from everturn.store.memory_directory import InMemoryDirectory, InMemoryWake
 from unit.drive.doubles import (
     FrozenClock,
@@ -94,7 +97,10 @@ class World:
         default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=1)
     )
 
+    budgets: InMemoryBudgets = field(init=False)
+
     def __post_init__(self) -> None:
+        self.budgets = InMemoryBudgets(self._held)
         self.models.register(Served(DEMO_ROUTE, lambda: DemoModel(lambda _s: False)))
         self.agent("helper")
 
@@ -126,7 +132,24 @@ class World:
     def reader_on(self, store: SessionStore, directory: Directory | None = None) -> SessionReader:
         """Return a reader of sessions; it looks agents up in the directory."""
         used = directory or self.directory
-        return SessionReader(store, used, self.directory.agent, self.models.catalogue())
+        look_up = LookUpBudgets(self.budgets, self.budgets.has_any, self.clock)
+        return SessionReader(store, used, self.directory.agent, self.models.catalogue(), look_up)
+
+    def _held(self, tenant: str) -> list[Held]:
+        listed = self.store.listed(tenant, "", 1000).sessions
+        return [
+            Held(one.key.session, one.created)
+            for one in listed
+            if one.session and one.session.is_held
+        ]
+
+    def allow(self, tokens: int) -> None:
+        """Give the tenant a budget; what is over it fails."""
+        self.budgets.put(TENANT, Wanted(None, None, tokens, "fail", "lifetime"), 0)
+
+    def shared_budgets(self) -> SharedBudgets:
+        """Return the use cases of the budgets of owners and tenants."""
+        return SharedBudgets(self.budgets, self.store, self.wake, self.clock)
 
     def attempts(self) -> Attempts:
         """Return a budget on the world's clock."""

@@ -53,7 +53,8 @@ class Asked:
     def __call__(self, operation: str, given: Any = None, **how: Any) -> dict[str, Any]:
         method, path = PATHS[operation]
         parts = {
-            name: how.pop(name) for name in ("session_id", "agent_id", "upload_id") & how.keys()
+            name: how.pop(name)
+            for name in {"session_id", "agent_id", "upload_id", "owner_id"} & how.keys()
         }
         status, told, _ = self.surfaces.http(method, path.format(**parts), given, **how)
         self.answered.add((operation, status))
@@ -88,6 +89,13 @@ def everything(asked: Asked) -> None:
     upload = asked("create_upload", {"filename": "a", "content_type": "a/b", "size_bytes": 1})
     surfaces.uploads.receive(upload["url"])
     asked("get_upload", upload_id=upload["upload_id"])
+    asked("put_session_budgets", {"turn": {"tokens": 9}, "mode": "fail"}, session_id="s1")
+    asked("get_session_budgets", session_id="s1")
+    asked("delete_session_budgets", session_id="s1")
+    for one, named in (("tenant", {}), ("owner", {"owner_id": "ada"})):
+        asked(f"put_{one}_budget", {"cost": "1", "mode": "fail", "period": "day"}, **named)
+        asked(f"get_{one}_budget", **named)
+        asked(f"delete_{one}_budget", **named)
     asked("delete_session", session_id="s1")
     outside(asked)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from everturn.session.budget import Budget
 from everturn.session.commands import (
     AnswerDelivery,
     CancelSession,
@@ -176,6 +177,9 @@ class Story:
     values: list[dict[str, Any]] = field(default_factory=list)
     now_ms: int = NOON_MS
     taken: frozenset[str] = frozenset()
+    budgets: tuple[Budget, ...] = ()
+    """Of the owner and the tenant."""
+
     commands: int = 0
     last: Make | None = None
 
@@ -188,7 +192,8 @@ class Story:
             private, config = versions[-1]["private"], versions[-1]["agent"]
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
-        return Facts(agent, self.route, path, self.taken | self.indexed())
+        taken = self.taken | self.indexed()
+        return Facts(agent, self.route, path, taken, budgets=self.budgets)
 
     def indexed(self) -> frozenset[str]:
         """Return the ids that the store would refuse to give again."""

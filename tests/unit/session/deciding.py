@@ -90,9 +90,9 @@ class Deciding(Story):
             agent = Pinned(newest.agent, private.sha256, True, layered=private.layered)
         else:
             agent = Pinned({}, "", True)
-        return Facts(
-            agent, self.route, path_of(self.values), self.taken | self.indexed(), events, {}
-        )
+        taken = self.taken | self.indexed()
+        path = path_of(self.values)
+        return Facts(agent, self.route, path, taken, events, {}, self.budgets)
 
     def submit(self, content: str = "Hello.", turn_id: str = "", **more: Any) -> tuple[Event, ...]:
         """Send an input, and let everything happen that follows from it."""

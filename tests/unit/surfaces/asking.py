@@ -15,6 +15,7 @@ from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
+from everturn.commands.session_budgets import SessionBudgets
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.uploads import Uploads
 from everturn.ports.directory import ApiKey
@@ -22,6 +23,7 @@ from everturn.protocol.api_keys import hash_of
 from everturn.push.outcome import PushOutcome, Sent
 from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.agent_routes import agent_operations
+from everturn.surfaces.budget_routes import budget_operations
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.connections import Connections
 from everturn.surfaces.decision_routes import decision_operations
@@ -74,6 +76,7 @@ class Surfaces:
             | decision_operations(
                 SubmitAnswer(change), SettleCalls(change), Interrupts(change), Cancels(change)
             )
+            | budget_operations(SessionBudgets(change), world.shared_budgets())
             | lifecycle_operations(
                 ListSessions(world.store),
                 DeleteSession(world.store, world.clock, lambda: world.clock.now_ms() / 1000),

@@ -120,6 +120,10 @@ class UnknownAgent(RejectedError, code="unknown_agent", status=404):
     """No agent of this id. Source: S-3."""
 
 
+class UnknownBudget(RejectedError, code="unknown_budget", status=404):
+    """The owner, or the tenant, has no budget. Source: Y-4."""
+
+
 class UnknownCall(RejectedError, code="unknown_call", status=404):
     """The session never had this call. Source: P-3, F-2."""
 

@@ -65,6 +65,7 @@ class ChangeSession:
     def _decided(self, key: SessionKey, head: Head, make: Make, taken: frozenset[str]) -> Decided:
         with vanishing(self.store, key):
             facts = replace(self.reader.load(key, head).facts, taken=taken)
+        facts = self.reader.with_budgets(facts, key.tenant, head.session.owner_id)
         stamp = self.stamp()
         decided = decide(head.session, make(stamp, facts, head.session))
         if decided.events:
@@ -78,7 +79,9 @@ class ChangeSession:
     def append(self, key: SessionKey, head: Head | None, decided: Decided, stamp: Stamp) -> Head:
         """Write what was decided on `head`, and wake a driver where there is something to do."""
         proposals = propose(decided.session)
-        is_runnable = bool(proposals.effects) or proposals.is_ready
+        was_held = head is not None and head.session.is_held
+        is_paused = decided.session.is_held and not was_held  # a driver looks once more, see ADR
+        is_runnable = bool(proposals.effects) or proposals.is_ready or is_paused
         step = _step(decided.session) if is_runnable or proposals.next_due_ms else None
         before = head.owner.epoch if head and head.owner else 0
         due = due_epoch_s(
@@ -96,6 +99,7 @@ class ChangeSession:
                 wake=step,
                 owner=head.owner if head and _is_driven(head) else Owner(before, ""),
                 due_epoch_s=due,
+                counts=decided.counts,
                 created=head.created if head else stamp.uuid(3),
             )
         )

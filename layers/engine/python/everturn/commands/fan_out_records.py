@@ -16,6 +16,7 @@ from typing import Any, Final
 from everturn.commands.fan_out import FanOut
 from everturn.errors import ConflictError, NewerFormat, TransientError
 from everturn.observability import logger
+from everturn.ports.budgets import Spending
 from everturn.ports.clock import Clock
 from everturn.ports.sessions import Logged, SessionKey
 from everturn.store.stream import Announced, announced, is_commit, number_of
@@ -53,8 +54,10 @@ class FanOutRecords:
         read: Callable[[Announced], Logged],
         clock: Clock,
         monotonic: Callable[[], float] = real_monotonic,
+        count: Callable[[Spending], None] = lambda _spending: None,
     ) -> None:
         self._fan_out = fan_out
+        self._count = count
         self._read = read
         self._clock = clock
         self._monotonic = monotonic
@@ -86,6 +89,8 @@ class FanOutRecords:
                 said = announced(record)
                 if said.key in held_up:
                     continue
+                if said.spending is not None:
+                    self._count(said.spending)
                 self._fan_out.told(said.key, said, partial(self._read, said))
             except Exception as error:  # noqa: BLE001  # the family table of errors.py, on a stream
                 if self._may_work_later(error, record):

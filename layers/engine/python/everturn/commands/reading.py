@@ -15,6 +15,7 @@ from everturn.ports.directory import AgentRecord, Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
+from everturn.session.budget import Budget
 from everturn.session.events.decisions import DecisionDispatched
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
@@ -29,6 +30,10 @@ EVENTS_PER_READ: Final = 2_000
 
 AgentLookup = Callable[[str, str], AgentRecord | None]
 """Tenant and agent id to the agent as it stands now; may be some seconds old."""
+
+
+BudgetLookup = Callable[[str, str], tuple[Budget, ...]]
+"""Tenant and owner to the budgets that hold for both, with what was counted so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,15 @@ class SessionReader:
     """Turns a head into the facts that a command needs, with one query in the common case."""
 
     def __init__(
-        self, store: SessionStore, directory: Directory, agents: AgentLookup, catalogue: Catalogue
+        self,
+        store: SessionStore,
+        directory: Directory,
+        agents: AgentLookup,
+        catalogue: Catalogue,
+        budgets: BudgetLookup = lambda _tenant, _owner_id: (),
     ) -> None:
         self._store = store
+        self._budgets = budgets
         self._directory = directory
         self._agents = agents
         self._catalogue = catalogue
@@ -81,6 +92,13 @@ class SessionReader:
             )
         agent = pin(record)
         return Facts(agent, self.route(agent.config))
+
+    def with_budgets(self, facts: Facts, tenant: str, owner_id: str) -> Facts:
+        """Return `facts` with the budgets of owner and tenant as they stand now.
+
+        It makes no request for a tenant that has none. Source: decision-protocol Y-4.
+        """
+        return replace(facts, budgets=self._budgets(tenant, owner_id))
 
     def newest(
         self, key: SessionKey, upto_seq: int, count: int

@@ -142,6 +142,7 @@ class SubmitInput:
         else:
             with vanishing(self._store, key):
                 facts = self._reader.load(key, head).facts
+        facts = self._reader.with_budgets(facts, key.tenant, wanted.owner.id)
         self._check_route(key.tenant, facts)
         known = self._known_messages(wanted, head)
         stamp = self._change.stamp()

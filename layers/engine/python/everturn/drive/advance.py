@@ -95,6 +95,9 @@ class _Drive:
         self._handed: set[Effect] = set()
         """What the step machine is known to do."""
 
+        self._looked_at: set[str] = set()
+        """Pauses for which the budgets were looked at again."""
+
     def run(self, unheard: tuple[Logged, ...], settles: Settles | None) -> None:
         """Push what was found, settle what the wake-up brings, then loop until nothing is to do."""
         for commit in unheard:
@@ -141,7 +144,8 @@ class _Drive:
         self._effects.keep_only(proposals.effects)
         now_ms = self._holding.now_ms()
         due_ms = proposals.next_due_ms
-        is_due = proposals.is_ready or (due_ms is not None and due_ms <= now_ms)
+        has_come = due_ms is not None and due_ms <= now_ms
+        is_due = proposals.is_ready or has_come or self._is_held_anew()
         if is_due and self._commit(self._proceeding):
             return True
         started = [self._start(effect) for effect in proposals.effects]
@@ -159,6 +163,17 @@ class _Drive:
                 return False
         self._wait(due_ms, now_ms)
         return True
+
+    def _is_held_anew(self) -> bool:
+        """Return whether a budget pauses the session that was not looked at again yet.
+
+        It may have been raised between the look that led to the pause and the pause itself: then
+        whoever raised it did not find the session among those that are held.
+        """
+        held = {one.id for one in self._holding.session.interrupts if one.origin == "system"}
+        is_new = not held <= self._looked_at
+        self._looked_at |= held
+        return is_new
 
     def _wait(self, due_ms: int | None, now_ms: int) -> None:
         timeout_s = IDLE_S

@@ -189,7 +189,8 @@ class Holding:
         self._check_lease()
         loaded = self.loaded
         stamp = Stamp(self.now_ms(), self._clock.entropy())
-        decided = decide(self.session, make(stamp, loaded.facts))
+        facts = self._reader.with_budgets(loaded.facts, self.key.tenant, self.session.owner_id)
+        decided = decide(self.session, make(stamp, facts))
         if not decided.events:
             return None
         epoch = self._next_epoch()
@@ -207,6 +208,7 @@ class Holding:
                 by=f"driver:{epoch}",
                 owner=Owner(epoch, self._terms.request_id),
                 due_epoch_s=due,
+                counts=decided.counts,
             )
         )
         self._epoch = epoch

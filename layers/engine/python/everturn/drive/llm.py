@@ -10,11 +10,11 @@ from everturn.drive.holding import MakeCommand
 from everturn.drive.last_words import Said
 from everturn.errors import DefectError
 from everturn.llm.assemble import Answer, Assembler, block_type_of
-from everturn.llm.catalogue import cost_usd
+from everturn.llm.catalogue import Prices, cost_usd
 from everturn.llm.chunks import Block, TextBlock, ToolCallBlock
 from everturn.llm.deltas import to_stream_delta
 from everturn.llm.failure import ModelAborted, ModelFailed, consequence, detail_of
-from everturn.llm.registry import ModelRegistry, Prepared, UnknownProvider
+from everturn.llm.registry import ModelRegistry, UnknownProvider
 from everturn.ports.sessions import Logged
 from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
@@ -84,8 +84,10 @@ def run_model_call(
     effect = attempt.effect
     assembler = Assembler()
     outcome: ModelAnswered | ModelFailure
+    prices: Prices | None = None
     try:
         prepared = models.prepare(selector)
+        prices = prepared.facts.prices
         chunks = prepared.model.stream(
             LlmRequest.model_validate(request.body),
             attempt=effect.attempt,
@@ -101,42 +103,50 @@ def run_model_call(
             if delta is not None:
                 attempt.said.hear(delta)
                 attempt.on_delta(delta)
-        outcome = _answered(assembler.answer(), prepared)
+        outcome = _answered(assembler.answer(), prices)
     except ModelAborted:
-        outcome = _lapsed(effect.attempt)
+        outcome = _lapsed(effect.attempt, assembler.usage, prices)
     except UnknownProvider as error:
         outcome = ModelFailure(error.message, "provider_error", retryable=False)
     except ModelFailed as error:
-        outcome = _failure(error, assembler.usage)
+        outcome = _failure(error, assembler.usage, prices)
     if attempt.revoked():
         return None
     if attempt.expired():
-        outcome = _lapsed(effect.attempt)
+        outcome = _lapsed(effect.attempt, assembler.usage, prices)
     return lambda stamp, facts: SettleModelCall(
         stamp, facts, effect.call_id, effect.attempt, outcome, deliveries
     )
 
 
-def _lapsed(attempt: int) -> ModelFailure:
+def _lapsed(attempt: int, usage: WireUsage | None, prices: Prices | None) -> ModelFailure:
     """Source: decision-protocol R-5."""
     return ModelFailure(
-        f"attempt {attempt} passed its deadline", "deadline_exceeded", retryable=True
+        f"attempt {attempt} passed its deadline",
+        "deadline_exceeded",
+        retryable=True,
+        usage=_usage(usage),
+        cost=_cost(usage, prices),
     )
 
 
-def _answered(answer: Answer, prepared: Prepared) -> ModelAnswered:
+def _cost(usage: WireUsage | None, prices: Prices | None) -> str | None:
+    """Source: decision-protocol Y-1."""
+    return cost_usd(usage, prices) if usage and prices else None
+
+
+def _answered(answer: Answer, prices: Prices | None) -> ModelAnswered:
     message: dict[str, Any] = {"role": "assistant"}
     if answer.content is not None:
         message["content"] = answer.content
     if answer.tool_calls:
         message["tool_calls"] = [to_json(call) for call in answer.tool_calls]
     plain = all(isinstance(block, TextBlock | ToolCallBlock) for block in answer.blocks)
-    prices = prepared.facts.prices
     return ModelAnswered(
         message=message,
         finish_reason=answer.finish_reason,
         usage=_usage(answer.usage),
-        cost=cost_usd(answer.usage, prices) if answer.usage and prices else None,
+        cost=_cost(answer.usage, prices),
         blocks=None if plain else [_stored(block) for block in answer.blocks],
     )
 
@@ -145,7 +155,7 @@ def _stored(block: Block) -> dict[str, Any]:
     return {"type": str(block_type_of(block)), **asdict(block)}
 
 
-def _failure(error: ModelFailed, usage: WireUsage | None) -> ModelFailure:
+def _failure(error: ModelFailed, usage: WireUsage | None, prices: Prices | None) -> ModelFailure:
     """Source: vocabulary, "Failures"."""
     means = consequence(error.code)
     return ModelFailure(
@@ -155,6 +165,7 @@ def _failure(error: ModelFailed, usage: WireUsage | None) -> ModelFailure:
         detail=detail_of(error),
         retry_after_s=error.retry_after_s,
         usage=_usage(usage),
+        cost=_cost(usage, prices),
     )
 
 

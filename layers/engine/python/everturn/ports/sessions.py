@@ -116,6 +116,9 @@ class NewCommit:
     created: str = ""
     """The uuid of a new session; ignored otherwise."""
 
+    counts: bool = False
+    """What its model calls used counts for a budget of the owner or the tenant."""
+
 
 @dataclass(frozen=True, slots=True)
 class Logged:

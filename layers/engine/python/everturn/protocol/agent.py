@@ -20,6 +20,7 @@ from everturn.protocol.agent_options import (
     McpServer,
     ToolName,
 )
+from everturn.protocol.budgets import Budgets
 from everturn.protocol.call import Handler
 from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
 from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens
@@ -116,6 +117,7 @@ class AgentConfig(WireModel):
     """Settings may choose the model by a key of this map (agent-session.md 17)."""
 
     approve_writes: Maybe[bool] = None
+    budgets: Maybe[Budgets] = None
 
 
 class WorkerSecret(WireModel):

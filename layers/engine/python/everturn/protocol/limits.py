@@ -70,6 +70,15 @@ MAX_SPAWN_DEPTH = 5
 MAX_LLM_CALLS_PER_TURN = 200
 """Source: section 23."""
 
+MAX_BUDGET_USD = 10**9
+"""Largest budget in dollars; with 12 decimals it is far below what the table's numbers hold."""
+
+MAX_BUDGET_TOKENS = 10**15
+"""Largest budget in tokens; JSON readers keep it exactly."""
+
+MAX_BUDGET_REQUEST_BYTES = 4 * KIB
+"""The request that sets budgets; over it 413."""
+
 MAX_SETTINGS_BYTES = 16 * KIB
 """Session settings as compact JSON. Source: agent-session.md 17."""
 

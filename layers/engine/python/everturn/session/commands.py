@@ -89,6 +89,7 @@ class ModelFailure:
     detail: Any = None
     retry_after_s: float | None = None
     usage: Usage | None = None
+    cost: str | None = None
 
 
 Reading = str | ModelAnswered | ModelFailure
@@ -230,6 +231,16 @@ class NoteAborted:
 
 
 @dataclass(frozen=True, slots=True)
+class SetBudgets:
+    """Somebody sets what the session and its turns may spend. Source: decision-protocol Y-4."""
+
+    stamp: Stamp
+    facts: Facts
+    budgets: Mapping[str, Any] | None
+    """As in an agent config; `None` takes them away."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerDelivery:
     """A worker answered a `tool.execute`."""
 
@@ -316,6 +327,7 @@ Command = (
     | CancelTurn
     | CancelSession
     | NoteAborted
+    | SetBudgets
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly

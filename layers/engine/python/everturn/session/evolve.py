@@ -49,7 +49,7 @@ from everturn.session.events.tool_calls import (
 )
 from everturn.session.evolve_calls import voided, with_model_event, with_tool_event
 from everturn.session.evolve_decisions import with_decision_event
-from everturn.session.state import Head, Interrupt, Session, Turn, Window
+from everturn.session.state import Head, Interrupt, Session, Spent, Turn, Window
 from everturn.session.window import has_turn, with_message, with_turn
 
 
@@ -172,7 +172,9 @@ def _path(session: Session, event: MessageNew | AgentUpdated | StateUpdated) -> 
             window = _with_mark(session) if private.source.kind == "user" else session.window
             return replace(session, head=head, window=with_message(window, private.size_bytes))
         case AgentUpdated(private=private):
-            return replace(session, agent_seq=session.seq, agent_sha=private.sha256)
+            counts = private.has_session_budget and session.spent is None
+            spent = Spent() if counts else session.spent
+            return replace(session, agent_seq=session.seq, agent_sha=private.sha256, spent=spent)
         case StateUpdated():
             return replace(session, state_seq=session.seq)
         case _:

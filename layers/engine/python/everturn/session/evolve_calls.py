@@ -53,9 +53,9 @@ def with_model_event(
             after = _spent(done, event.usage, event.cost, truncated=truncated)
         case ModelCallErrored(retryable=True):
             again = _scheduled(session, event.id, event.next_attempt_at_ms)
-            after = _spent(again, event.usage, None)
+            after = _spent(again, event.usage, event.cost)
         case ModelCallErrored():
-            after = _spent(without_call(session, event.id), event.usage, None)
+            after = _spent(without_call(session, event.id), event.usage, event.cost)
         case ModelCallAborted():
             after = _aborted(session, event)
         case _:
@@ -175,6 +175,8 @@ def without_call(session: Session, call_id: str) -> Session:
 def _spent(
     session: Session, usage: Usage | None, cost: str | None, *, truncated: bool = False
 ) -> Session:
+    if session.spent is not None:
+        session = replace(session, spent=session.spent.plus(usage, cost))
     turn = session.turn
     if turn is None:
         return session

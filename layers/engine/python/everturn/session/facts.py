@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from everturn.protocol.ids import uuid7
+from everturn.session.budget import Budget
 from everturn.session.events.stored import Event
 
 
@@ -88,3 +89,6 @@ class Facts:
 
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Where other model selectors lead, as far as an answer names any."""
+
+    budgets: tuple[Budget, ...] = ()
+    """Of the session's owner and of its tenant, with what was counted when they were read."""

@@ -34,11 +34,12 @@ SECOND: Final = frozenset(
 def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
-    The first one knows no workers that decide, no answers that come later, no interrupts and no
-    cancels.
+    The first one knows no workers that decide, no answers that come later, no interrupts, no
+    cancels and no budgets of sessions.
     """
     later = any(one.status == "deferred" for one in session.decisions)
     held = later or bool(session.interrupts) or bool(session.aborting) or session.is_cancelled
+    held = held or session.spent is not None
     if session.decides == "worker" or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

@@ -110,6 +110,8 @@ def _runs(call: Call) -> bool:
 def _due(session: Session, call: Call) -> tuple[int, str]:
     """Return when something is due for `call`, 0 for never, and a name for the timer."""
     moments = [call.deadline_ms, call.next_attempt_at_ms]
+    if call.kind == "llm_call" and session.is_paused:
+        moments = [call.deadline_ms]  # a budget pauses the path: P-6
     if call.kind == "tool_call" and not has_room(session, call):
         moments = [call.deadline_ms]  # its turn comes with the end of another delivery
     due = [moment for moment in moments if moment is not None]

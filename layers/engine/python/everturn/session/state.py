@@ -6,6 +6,7 @@ How it changes is `evolve`'s business.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -56,6 +57,26 @@ class Window:
 
     marks: tuple[Mark, ...] = ()
     """Places where it may begin later, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What model calls have used. Source: decision-protocol Y-1, Y-2."""
+
+    cost: str = "0"
+    """US dollars, a decimal string."""
+
+    tokens: int = 0
+    """All disjoint counts together."""
+
+    def plus(self, usage: Usage | None, cost: str | None) -> Spent:
+        """Return the sum with what one more attempt reported."""
+        return self.add(Spent(cost or "0", usage.tokens if usage else 0))
+
+    def add(self, other: Spent) -> Spent:
+        """Return the sum."""
+        total = format(Decimal(self.cost) + Decimal(other.cost), "f")
+        return Spent(total, self.tokens + other.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +215,8 @@ class Session:
     aborting: tuple[Aborting, ...] = ()
     is_cancelled: bool = False
     """For good. Source: decision-protocol S-7, S-8."""
+    spent: Spent | None = None
+    """By all model calls since the config has a session budget; nothing before. Source: Y-4."""
 
     @property
     def is_paused(self) -> bool:
@@ -207,6 +230,11 @@ class Session:
     def decision(self, decision_id: str) -> Decision | None:
         """Return the unanswered decision with that id, if there is one."""
         return next((one for one in self.decisions if one.id == decision_id), None)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a budget pauses the path: the system pauses for nothing else. Source: Y-4."""
+        return any(one.origin == "system" for one in self.interrupts)
 
     @property
     def pending_calls(self) -> int:

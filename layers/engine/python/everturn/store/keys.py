@@ -168,6 +168,41 @@ def agent_of(sk: str) -> str:
     return sk.removeprefix(agent_sk(""))
 
 
+BUDGET_PREFIX: Final = "BUDGET#"
+HELD_PREFIX: Final = "HELD#"
+
+
+def budgets_pk(tenant: str) -> str:
+    """Return the partition of what a tenant and its owners may spend."""
+    return f"BUDGETS#{tenant}"
+
+
+def budget_sk(owner_id: str | None) -> str:
+    """Return the sort key of an owner's budget, or of the tenant's own."""
+    return f"{BUDGET_PREFIX}tenant" if owner_id is None else f"{BUDGET_PREFIX}owner#{owner_id}"
+
+
+def budget_owner(sk: str) -> str | None:
+    """Return the owner that `budget_sk` was given; ids hold no `#`. Source: O-9."""
+    parts = sk.split("#", 2)
+    return parts[2] if parts[2:] else None
+
+
+def held_sk(session: str) -> str:
+    """Return the sort key of a session that a budget pauses, in its tenant's partition."""
+    return f"{HELD_PREFIX}{session}"
+
+
+def held_of(sk: str) -> str:
+    """Return the session that `held_sk` was given."""
+    return sk.removeprefix(HELD_PREFIX)
+
+
+def counted_pk(commit_id: str) -> str:
+    """Return the partition of the fact that a commit's spending is counted."""
+    return f"COUNTED#{commit_id}"
+
+
 def connection_pk(connection_id: str) -> str:
     """Return the partition of an open connection."""
     return f"CONNECTION#{connection_id}"

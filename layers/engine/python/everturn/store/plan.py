@@ -13,11 +13,12 @@ from typing import Any, Final
 from everturn.errors import StoreRefused
 from everturn.ports.sessions import Head, NewCommit, SessionKey, TurnRecord
 from everturn.protocol.json_text import compact
+from everturn.session.budget import spent_in
 from everturn.session.events.sessions import TurnStarted
 from everturn.session.events.stored import to_json
 from everturn.session.formats import FORMAT, format_of
 from everturn.session.refs import BlobPlace
-from everturn.session.state import Session
+from everturn.session.state import Session, Spent
 from everturn.store import keys
 from everturn.store.attributes import Item, size_bytes, to_item
 from everturn.store.blobs import Blobs
@@ -74,6 +75,8 @@ def plan_of(table: str, commit: NewCommit, blobs: Blobs) -> Plan:
     for item in (*head.sections, *items):
         actions[item["sk"]["S"]] = {"Put": {"TableName": table, "Item": item}}
     actions[items[0]["sk"]["S"]]["Put"]["ConditionExpression"] = "attribute_not_exists(pk)"
+    if before.is_held != commit.after.is_held:
+        actions[keys.held_sk(commit.key.session)] = _held(table, commit, after.created)
     return Plan(commit, after, actions, _id_items(commit.key, index))
 
 
@@ -143,6 +146,26 @@ def update_of(
     }
 
 
+def _held(table: str, commit: NewCommit, created: str) -> Action:
+    """Return what notes that a budget pauses the session, or that none does any more."""
+    place = {
+        "pk": keys.budgets_pk(commit.key.tenant),
+        "sk": keys.held_sk(commit.key.session),
+    }
+    if commit.after.is_held:
+        item = to_item({**place, "format": FORMAT, "created": created})
+        return {"Put": {"TableName": table, "Item": item}}
+    return {"Delete": {"TableName": table, "Key": to_item(place)}}
+
+
+def _spend(commit: NewCommit) -> dict[str, Any] | None:
+    """Return what is to be counted of the commit's model calls, and whose it is."""
+    spent = spent_in(commit.events) if commit.counts else Spent()
+    if spent == Spent():
+        return None
+    return {"owner": commit.after.owner_id, "cost": spent.cost, "tokens": spent.tokens}
+
+
 def _log_item(commit: NewCommit, after: Head, blobs: Blobs) -> Item:
     def keep(body: bytes) -> BlobPlace:
         sha256 = hashlib.sha256(body).hexdigest()
@@ -160,6 +183,7 @@ def _log_item(commit: NewCommit, after: Head, blobs: Blobs) -> Item:
         "version": after.version,
         "created": after.created,
         "first_seq": after.session.seq - len(commit.events) + 1,
+        "spend": _spend(commit),
     }
     item = to_item({**values, "events": pack(text)})
     if size_bytes(item) <= LOG_ITEM_BYTES:

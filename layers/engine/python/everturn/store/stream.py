@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from everturn.ports.budgets import Spending
 from everturn.ports.sessions import Logged, SessionKey
+from everturn.session.state import Spent
 from everturn.store import keys
 from everturn.store.attributes import Item
 from everturn.store.bodies import Load
@@ -29,6 +31,8 @@ class Announced:
     version: int
     created: str
     item: Item = field(repr=False)
+    spending: Spending | None = None
+    """What its model calls used."""
 
 
 def is_commit(record: Mapping[str, Any]) -> bool:
@@ -63,7 +67,21 @@ def announced(record: Mapping[str, Any]) -> Announced:
             version=int(item["version"]["N"]),
             created=item["created"]["S"],
             item=item,
+            spending=_spending(item),
         )
+
+
+def _spending(item: Item) -> Spending | None:
+    if "spend" not in item:
+        return None
+    spend = item["spend"]["M"]
+    return Spending(
+        tenant=keys.session_of(item["pk"]["S"]).tenant,
+        owner_id=spend["owner"]["S"],
+        commit_id=item["commit_id"]["S"],
+        at_ms=int(item["at"]["N"]),
+        spent=Spent(spend["cost"]["S"], int(spend["tokens"]["N"])),
+    )
 
 
 def commit_of(said: Announced, load: Load) -> Logged:

@@ -58,8 +58,13 @@ def split(plan: Plan) -> Split:
 
 
 def _action_bytes(action: Action) -> int:
-    update = action.get("Update", {})
-    return size_bytes(action["Put"]["Item"] if not update else update["ExpressionAttributeValues"])
+    match action:
+        case {"Update": update}:
+            return size_bytes(update["ExpressionAttributeValues"])
+        case {"Put": put}:
+            return size_bytes(put["Item"])
+        case _:
+            return 0
 
 
 def announced(table: str, plan: Plan) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from everturn.push.lanes import Lanes
     from everturn.push.websocket import WebSocketPush
     from everturn.store.blobs import S3Blobs
+    from everturn.store.budgets import DynamoBudgets
     from everturn.store.directory import DynamoDirectory
     from everturn.store.dynamo import DynamoSessionStore
     from everturn.store.pace import Pace
@@ -137,6 +138,29 @@ def _tenant(tenant: str, _minute: int) -> Mapping[str, Any]:
 def tenant_record(tenant: str) -> Mapping[str, Any]:
     """Return a tenant's record as it was at most a minute ago."""
     return _tenant(tenant, CLOCK.now_ms() // TENANT_CACHED_MS)
+
+
+@lru_cache(maxsize=1)
+def budgets() -> DynamoBudgets:
+    """Return the budgets of owners and tenants."""
+    from everturn.store.budgets import DynamoBudgets
+
+    return DynamoBudgets(needed("table"), table_client())
+
+
+@lru_cache(maxsize=2_000)
+def _has_budgets(tenant: str, _minute: int) -> bool:
+    return budgets().has_any(tenant)
+
+
+def has_budgets(tenant: str) -> bool:
+    """Return whether a tenant had budgets at most a minute ago."""
+    return _has_budgets(tenant, CLOCK.now_ms() // TENANT_CACHED_MS)
+
+
+def forget_budgets() -> None:
+    """Make the next look for budgets fresh, in this process."""
+    _has_budgets.cache_clear()
 
 
 @lru_cache(maxsize=1)

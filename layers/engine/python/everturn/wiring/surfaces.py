@@ -22,7 +22,9 @@ from everturn.wiring.use_cases import (
     mint_token,
     read_events,
     read_session,
+    session_budgets,
     settle_calls,
+    shared_budgets,
     submit_answer,
     take_input,
     uploads,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
     from everturn.surfaces.agent_routes import agent_operations
+    from everturn.surfaces.budget_routes import budget_operations
     from everturn.surfaces.decision_routes import decision_operations
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
@@ -56,6 +59,7 @@ def http_api() -> HttpApi:
             interrupts("http_api"),
             cancels("http_api"),
         )
+        | budget_operations(session_budgets("http_api"), shared_budgets())
         | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())
         | token_operations(mint_token())

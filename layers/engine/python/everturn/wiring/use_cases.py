@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from everturn.settings import local_variable, needed, settings
 from everturn.wiring.adapters import (
     agent_lookup,
+    budgets,
     commit_of,
     directory,
     forget_agent,
+    forget_budgets,
+    has_budgets,
     models,
     new_lanes,
     prompt_wake,
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from everturn.commands.read_session import ReadSession
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
+    from everturn.commands.session_budgets import SessionBudgets
+    from everturn.commands.shared_budgets import SharedBudgets
     from everturn.commands.submit_input import SubmitInput
     from everturn.commands.take_input import TakeInput
     from everturn.commands.uploads import Uploads
@@ -59,8 +64,10 @@ def callers() -> Callers:
 def session_reader() -> SessionReader:
     """Return the reader of sessions."""
     from everturn.commands.reading import SessionReader
+    from everturn.commands.shared_budgets import LookUpBudgets
 
-    return SessionReader(store(), directory(), agent_lookup, models().catalogue())
+    look_up = LookUpBudgets(budgets(), has_budgets, CLOCK)
+    return SessionReader(store(), directory(), agent_lookup, models().catalogue(), look_up)
 
 
 def attempts() -> Attempts:
@@ -121,6 +128,20 @@ def cancels(by: str) -> Cancels:
     from everturn.commands.cancel import Cancels
 
     return Cancels(change_session(by))
+
+
+def session_budgets(by: str) -> SessionBudgets:
+    """Return the use cases of a session's budgets."""
+    from everturn.commands.session_budgets import SessionBudgets
+
+    return SessionBudgets(change_session(by))
+
+
+def shared_budgets() -> SharedBudgets:
+    """Return the use cases of the budgets of owners and tenants."""
+    from everturn.commands.shared_budgets import SharedBudgets
+
+    return SharedBudgets(budgets(), store(), wake(), CLOCK, forget_budgets)
 
 
 def submit_answer(by: str) -> SubmitAnswer:
@@ -239,7 +260,8 @@ def fan_out() -> FanOutRecords:
     from everturn.commands.fan_out import FanOut
     from everturn.commands.fan_out_records import FanOutRecords
 
-    return FanOutRecords(FanOut(store(), wake(), new_lanes, CLOCK.now_ms), commit_of, CLOCK)
+    fan_out = FanOut(store(), wake(), new_lanes, CLOCK.now_ms)
+    return FanOutRecords(fan_out, commit_of, CLOCK, count=budgets().count)
 
 
 @lru_cache(maxsize=1)

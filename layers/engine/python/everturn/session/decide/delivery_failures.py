@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from everturn.session.commands import FailDelivery, ModelFailure, ToolRefused
-from everturn.session.decide.model_answer import fail_attempt
+from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.questions import EXECUTES, turn_of
 from everturn.session.decide.tool_result import (

@@ -22,6 +22,7 @@ from everturn.session.commands import (
     Proceed,
     RaiseInterrupt,
     ResumeInterrupt,
+    SetBudgets,
     SettleCall,
     SettleModelCall,
     SubmitInput,
@@ -40,6 +41,7 @@ from everturn.session.decide.interrupts import raise_interrupt, resume_interrupt
 from everturn.session.decide.model_answer import settle_model_call
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.proceed import proceed, take_over
+from everturn.session.decide.set_budgets import set_budgets
 from everturn.session.decide.submit import submit
 from everturn.session.decide.turn_end import fail_turn
 from everturn.session.events.sessions import TurnStalled
@@ -66,6 +68,8 @@ class Decided:
     """The config that holds afterwards, and where its model is."""
 
     route: Route
+    counts: bool = False
+    """What model calls use counts for a budget of the owner or the tenant."""
 
 
 def decide(session: Session, command: Command) -> Decided:
@@ -90,7 +94,12 @@ def decide(session: Session, command: Command) -> Decided:
         journal.add(TurnStalled(turn_id=turn.id))
     facts = journal.facts
     return Decided(
-        tuple(journal.events), journal.session, tuple(journal.path), facts.agent, facts.route
+        tuple(journal.events),
+        journal.session,
+        tuple(journal.path),
+        facts.agent,
+        facts.route,
+        bool(facts.budgets),
     )
 
 
@@ -105,6 +114,7 @@ def _hear(
     | CancelTurn
     | CancelSession
     | NoteAborted
+    | SetBudgets
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly,
@@ -122,6 +132,8 @@ def _hear(
             _hear_outsider(journal, command)
         case CancelTurn() | CancelSession() | NoteAborted():
             _cancel(journal, command)
+        case SetBudgets():
+            set_budgets(journal, command)
         case _:
             _hear_delivery(journal, command)
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInterrupted
 from everturn.session.commands import RaiseInterrupt, ResumeInterrupt
-from everturn.session.decide.model_call import open_model_call
-from everturn.session.decide.moving import move_on
+from everturn.session.decide.moving import go_on, move_on
 from everturn.session.decide.questions import drop_all_about, queue
-from everturn.session.decide.turn_end import complete_turn, end_step, void_call
+from everturn.session.decide.turn_end import void_call
 from everturn.session.events.decisions import DecisionCompleted
 from everturn.session.events.interrupts import InterruptResumed, Origin
 from everturn.session.events.interrupts import SessionInterrupted as Interrupted
@@ -99,20 +98,7 @@ def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:
         return
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
     if not journal.session.is_paused:
-        _go_on(journal)
-
-
-def _go_on(journal: Journal) -> None:
-    """Do what the engine proposes. Source: I-14."""
-    if journal.session.calls:
-        move_on(journal, None)
-        return
-    last = journal.path[-1].message if journal.path else {}
-    if last.get("role") == "assistant" and not last.get("tool_calls"):
-        complete_turn(journal, "done", data=last.get("content"))
-        return
-    end_step(journal)
-    open_model_call(journal)
+        go_on(journal)
 
 
 def check_not_paused(session: Session) -> None:

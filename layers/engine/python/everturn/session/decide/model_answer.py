@@ -17,17 +17,18 @@ from everturn.session.commands import (
 )
 from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
+from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.tool_result import fail_tool, write_result
-from everturn.session.decide.turn_end import complete_turn, end_step, fail_turn
+from everturn.session.decide.turn_end import complete_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.messages import MessageSource
-from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
+from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
 from everturn.session.journal import Journal
 from everturn.session.proposal import CUT_OFF
 from everturn.session.refs import same_as
-from everturn.session.retries import max_attempts, tool_retry, wait_ms
+from everturn.session.retries import tool_retry
 from everturn.session.state import Call, CallStatus
 
 
@@ -44,45 +45,6 @@ def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
             fail_attempt(journal, call, failure)
         case _:
             assert_never(command.outcome)
-
-
-def fail_attempt(journal: Journal, call: Call, failure: ModelFailure) -> None:
-    """Schedule the next attempt, or end the turn where none is left.
-
-    Source: decision-protocol R-3, O-4 (`on_failure: fail`).
-    """
-    policy = call.retry
-    again = failure.retryable and call.attempt < max_attempts(policy)
-    wait = wait_ms(
-        policy.backoff_base_secs, policy.backoff_max_secs, call.attempt, failure.retry_after_s
-    )
-    seq = journal.add(
-        ModelCallErrored(
-            turn_id=call.turn_id or None,
-            id=call.id,
-            attempt=call.attempt,
-            error=failure.error,
-            code=failure.code,
-            detail=failure.detail,
-            retryable=again,
-            next_attempt_at_ms=journal.now_ms + wait if again else None,
-            usage=failure.usage,
-        )
-    )
-    end_step(journal)
-    if again:
-        return
-    if _is_recovered_by_worker(journal):
-        drop_questions_about(journal, call.id, "call_settled")
-        queue_finished(journal, "llm.finished", call, seq)
-        return
-    fail_turn(journal, failure.error, failure.code, failure.detail)
-
-
-def _is_recovered_by_worker(journal: Journal) -> bool:
-    """Return whether the worker decides what a failed model call means. Source: O-4."""
-    fails = journal.facts.agent.config.get("on_failure") == "fail"
-    return journal.session.decides == "worker" and not fails
 
 
 def _answered(

@@ -9,6 +9,7 @@ from typing import Literal
 
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
+from everturn.session.decide.budgets import may_start
 from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.model_calls import (
     Boundary,
@@ -66,8 +67,13 @@ def open_model_call(journal: Journal) -> None:
     dispatch_model_call(journal, journal.session.calls[-1])
 
 
-def dispatch_model_call(journal: Journal, call: Call) -> None:
-    """Start the next attempt of `call`, and the step that it is. Source: session-log TS-3."""
+def dispatch_model_call(journal: Journal, call: Call) -> bool:
+    """Start the next attempt of `call`, and the step that it is; returns whether it may start.
+
+    Source: session-log TS-3, decision-protocol Y-4.
+    """
+    if not may_start(journal, call):
+        return False
     end_step(journal)
     timeout_s = call.retry.timeout_secs
     deadline_ms = journal.now_ms + round(timeout_s * 1000) if timeout_s is not None else None
@@ -81,6 +87,7 @@ def dispatch_model_call(journal: Journal, call: Call) -> None:
     if turn is not None:
         step = turn.step + 1
         journal.add(StepStarted(turn_id=turn.id, step=step, call_id=call.id, attempt=attempt))
+    return True
 
 
 def record_header(journal: Journal, header: dict[str, object], route: Route) -> None:

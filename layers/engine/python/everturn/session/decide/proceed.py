@@ -16,8 +16,8 @@ from everturn.session.commands import (
     ToolRefused,
 )
 from everturn.session.decide.delivery_failures import fail_delivery
-from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.model_call import dispatch_model_call
+from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.questions import EXECUTES, deliver, drop_all_about, turn_of
 from everturn.session.decide.requests import start_tool_call, start_workers_model_call

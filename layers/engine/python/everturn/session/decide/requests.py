@@ -12,8 +12,8 @@ from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_LLM_CALLS_PER_TURN, MAX_OPEN_CALLS
 from everturn.rejections import ModelRequired, TooManyCalls
 from everturn.session.commands import ModelFailure, ToolRefused
-from everturn.session.decide.model_answer import fail_attempt
 from everturn.session.decide.model_call import dispatch_model_call, record_header
+from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.questions import queue
 from everturn.session.decide.tool_result import dispatch_tool_call, fail_tool
 from everturn.session.events.model_calls import (
@@ -172,10 +172,10 @@ def start_calls(journal: Journal) -> None:
 
     Source: U-13, W-1, L-8.
     """
-    if journal.session.is_paused:
-        return  # P-6
     for call in journal.session.calls:
-        if call.status is not CallStatus.QUEUED:
+        if journal.session.is_paused:
+            return  # P-6; a budget may have paused it just now
+        if call.status is not CallStatus.QUEUED or journal.session.call(call.id) != call:
             continue
         if call.kind == "tool_call":
             start_tool_call(journal, call)
@@ -194,8 +194,8 @@ def start_tool_call(journal: Journal, call: Call) -> None:
 
 def start_workers_model_call(journal: Journal, call: Call) -> None:
     """Start the next attempt of a model call that the worker runs. Source: W-1."""
-    dispatch_model_call(journal, call)
-    queue(journal, "llm.execute", turn_id=call.turn_id or None, call_id=call.id)
+    if dispatch_model_call(journal, call):
+        queue(journal, "llm.execute", turn_id=call.turn_id or None, call_id=call.id)
 
 
 def _is_calling(journal: Journal) -> bool:

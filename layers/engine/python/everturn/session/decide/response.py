@@ -11,6 +11,7 @@ from typing import Any
 
 from everturn.protocol.json_text import canonical
 from everturn.rejections import NotYetSupported
+from everturn.session.budget import sets_session_budget
 from everturn.session.commands import Reading
 from everturn.session.decide.interrupts import pause
 from everturn.session.decide.questions import EXECUTES
@@ -121,7 +122,11 @@ def update_agent(
                 turn_id=journal.turn_id,
                 agent=None if place else dict(config),
                 anchor=journal.anchor,
-                private=AgentPrivate(sha256=agent.sha256, layered=layered),
+                private=AgentPrivate(
+                    sha256=agent.sha256,
+                    layered=layered,
+                    has_session_budget=sets_session_budget(config),
+                ),
                 refs={"agent": place} if place else {},
             )
         )

@@ -12,7 +12,8 @@ from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.rejections import CallNotOpen, MissingCallId, StaleAttempt, UnknownCall, WrongHandler
 from everturn.session.commands import ModelAnswered, ModelFailure, Reading, ToolRefused
-from everturn.session.decide.model_answer import fail_attempt, record_reply
+from everturn.session.decide.model_answer import record_reply
+from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.tool_result import fail_tool, finish_tool
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.journal import Journal

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive
+from everturn.session.budget import sets_session_budget
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.cancel import check_not_cancelled
 from everturn.session.decide.client_answers import answers_of, continue_turn
@@ -130,7 +131,10 @@ def _start_session(journal: Journal) -> None:
     journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
     journal.add(DecisionCompleted(id=decision_id))
     agent = journal.facts.agent
-    journal.add(AgentUpdated(agent=dict(agent.config), private=AgentPrivate(sha256=agent.sha256)))
+    private = AgentPrivate(
+        sha256=agent.sha256, has_session_budget=sets_session_budget(agent.config)
+    )
+    journal.add(AgentUpdated(agent=dict(agent.config), private=private))
 
 
 def _record(journal: Journal, command: SubmitInput, news: list[dict[str, Any]]) -> None:

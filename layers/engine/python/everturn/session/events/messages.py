@@ -54,6 +54,9 @@ class AgentPrivate(Part):
     layered: tuple[str, ...] = ()
     """Names of the client's tools that are in it for this turn only. Source: K-5."""
 
+    has_session_budget: bool | None = None
+    """From here on the session's spending is added up. Source: decision-protocol Y-4."""
+
 
 class AgentUpdated(Stored):
     """A version of the agent config."""

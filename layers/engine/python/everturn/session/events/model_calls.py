@@ -111,6 +111,8 @@ class ModelCallErrored(Stored):
     retryable: bool
     next_attempt_at_ms: int | None = None
     usage: Usage | None = None
+    cost: str | None = None
+    """Of what the failed attempt used all the same. Source: decision-protocol Y-1."""
 
 
 class ModelCallAborted(Stored):

@@ -47,6 +47,16 @@ class Usage(Part):
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """All disjoint counts together, as budgets count; reasoning is inside the output."""
+        return (
+            self.input_tokens
+            + self.output_tokens
+            + self.cache_read_tokens
+            + self.cache_write_tokens
+        )
+
     def plus(self, other: Usage) -> Usage:
         """Return the sum, field by field."""
         return Usage(
