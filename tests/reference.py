@@ -1,6 +1,7 @@
 """The public schema of decisions as a judge, where it lies beside the repository.
 
-It is bent where we differ knowingly: our own fields, and nodes of the tree without a kind.
+It is bent where we differ knowingly: our own fields, parts of seconds in a retry policy, and nodes
+of the tree without a kind.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ OURS: dict[str, set[str]] = {
         "hooks",
         "models",
         "approve_writes",
+        "budgets",
+        "question_deadline_secs",
     },
     "AgentTool": {"effect", "approval", "overlap", "retry", "timeout_secs"},
     "LlmRequest": {"stop", "output_schema"},
@@ -66,6 +69,8 @@ def _judge(name: str) -> Draft202012Validator:
     members = {one["properties"]["type"]["const"]: one for one in bent["DecisionTrigger"]["oneOf"]}
     for where, fields in OURS.items():
         (bent | members)[where]["properties"] |= {field: {} for field in fields}
+    for field in bent["RetryPolicy"]["properties"]:  # the reference says `number` for all of them
+        bent["RetryPolicy"]["properties"][field] = {"type": ["number", "null"]}
     bent["Node"] = {
         "type": "object",
         "properties": {

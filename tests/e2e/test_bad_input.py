@@ -125,6 +125,7 @@ def test_an_input_of_the_wrong_form_is_refused(
 
 @pytest.mark.parametrize("session_id", ["a/b", "a b", "x" * 201, "", "ä", "a\n"])
 def test_a_session_id_of_the_wrong_spelling_is_refused(client: Client, session_id: str) -> None:
+    """O-9, O-21: `invalid_id`."""
     response = client.post({**message_body("hello"), "session_id": session_id})
 
     assert refusal(response) == (400, "invalid_id")
@@ -185,6 +186,7 @@ def test_a_websocket_without_a_valid_key_is_not_opened(client: Client) -> None:
 
 
 def test_another_tenants_session_does_not_exist_on_any_route(enter: Enter) -> None:
+    """F-3, O-13."""
     owner, stranger = enter(), enter()
     ended = owner.run("[[say:the owner's secret]]")
     path = f"/v1/sessions/{ended.session_id}"
@@ -309,6 +311,7 @@ def test_the_session_belongs_to_the_agent_that_it_began_with(client: Client) -> 
 
 
 def test_a_second_turn_is_refused_while_one_runs_and_told_which(client: Client) -> None:
+    """Conformance 3: T-2."""
     turn = client.start("[[sleep:700]][[say:done at last]]")
 
     response = client.say("me too", turn.session_id)

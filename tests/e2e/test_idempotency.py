@@ -35,6 +35,7 @@ def only_for(
 def test_one_turn_posted_twenty_times_at_once_runs_once(
     client: Client, worker: ScriptedWorker
 ) -> None:
+    """Conformance 4: T-5."""
     client.put_agent("till", worker=worker.url, tools=[tool("charge", "non_idempotent_write")])
     session_id, turn_id = new_id("session"), new_id("turn")
     text = "[[call:charge]][[say:paid: {{result}}]]"
@@ -60,6 +61,7 @@ def test_one_turn_posted_twenty_times_at_once_runs_once(
 
 
 def test_a_turn_posted_again_while_it_runs_is_told_as_running(client: Client) -> None:
+    """Conformance 3: T-4."""
     turn = client.start("[[sleep:500]][[say:ok]]", turn_id=new_id("turn"))
 
     again = client.say("whatever", turn.session_id, turn.turn_id)
@@ -75,6 +77,7 @@ def test_a_turn_posted_again_while_it_runs_is_told_as_running(client: Client) ->
 
 
 def test_a_turn_posted_again_after_its_end_is_told_as_completed(client: Client) -> None:
+    """Conformance 3: T-4."""
     ended = client.run("hello", turn_id=new_id("turn"))
     client.run("another", ended.session_id)
     seq = client.session(ended.session_id)["seq"]

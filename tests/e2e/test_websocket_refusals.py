@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from e2e.client import Client
 from e2e.readers import closed_with, watching
-from e2e.socket_client import Follower
+from e2e.socket_client import Follower, Socket
 from e2e.waiting import until
 from everturn_local.faults import Posting, take
 from everturn_local.runtime import LocalRuntime
@@ -63,6 +64,17 @@ class Gateway:
         return [post for post in self.posts if post.kind == kind]
 
 
+@contextmanager
+def reading(client: Client, runtime: LocalRuntime) -> Iterator[tuple[str, Socket, Follower]]:
+    """Open a session and a connection that reads it from here on."""
+    session_id = client.run("hello").session_id
+    at = client.session(session_id)["seq"]
+    with client.connect() as socket:
+        socket.subscribe(session_id, after=str(at))
+        until(lambda: watching(runtime, client, session_id))
+        yield session_id, socket, Follower(seq=at)
+
+
 def test_a_connection_that_is_gone_in_mid_answer_is_forgotten_and_disturbs_nobody(
     client: Client, runtime: LocalRuntime
 ) -> None:
@@ -111,12 +123,7 @@ def gone_once_it_heard_two_pieces(gone: str) -> Callable[[str, dict[str, Any]], 
 def test_a_throttled_reader_gets_larger_pieces_less_often_and_every_word_once(
     client: Client, runtime: LocalRuntime
 ) -> None:
-    session_id = client.run("hello").session_id
-    at = client.session(session_id)["seq"]
-    follower = Follower(seq=at)
-    with client.connect() as socket:
-        socket.subscribe(session_id, after=str(at))
-        until(lambda: watching(runtime, client, session_id))
+    with reading(client, runtime) as (session_id, socket, follower):
         gateway = Gateway(refuses_deltas(2))
         runtime.faults.post = gateway
 
@@ -155,12 +162,7 @@ def refuses_deltas(count: int) -> Callable[[str, dict[str, Any]], Posting]:
 def test_a_throttled_reader_gets_every_event_in_its_order(
     client: Client, runtime: LocalRuntime
 ) -> None:
-    session_id = client.run("hello").session_id
-    at = client.session(session_id)["seq"]
-    follower = Follower(seq=at)
-    with client.connect() as socket:
-        socket.subscribe(session_id, after=str(at))
-        until(lambda: watching(runtime, client, session_id))
+    with reading(client, runtime) as (session_id, socket, follower):
         gateway = Gateway(lambda _id, _frame: Posting.TAKE)
         gateway.rule = lambda _id, _frame: (
             Posting.TAKE if len(gateway.posts) % 2 else Posting.THROTTLE
@@ -179,19 +181,14 @@ def test_a_throttled_reader_gets_every_event_in_its_order(
 def test_a_reader_who_is_throttled_beyond_the_end_of_the_turn_is_closed_and_comes_back(
     client: Client, runtime: LocalRuntime
 ) -> None:
-    session_id = client.run("hello").session_id
-    at = client.session(session_id)["seq"]
-    follower = Follower(seq=at)
-    with client.connect() as socket:
-        socket.subscribe(session_id, after=str(at))
-        until(lambda: watching(runtime, client, session_id))
+    with reading(client, runtime) as (session_id, socket, follower):
         runtime.faults.post = lambda _id, _frame: Posting.THROTTLE
 
         ended = client.run("[[say:a]]", session_id)
         code = closed_with(socket, follower)
     runtime.faults.post = take
     with client.connect() as socket:
-        socket.subscribe(session_id, after=follower.cursor or str(at))
+        socket.subscribe(session_id, after=follower.cursor or str(follower.seq))
         follower.until_end(socket)
 
     assert code == 1000

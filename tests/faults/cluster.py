@@ -13,8 +13,10 @@ from typing import Final, TypeVar
 
 from everturn.ports.sessions import Logged
 from faults.clients import Client, Inputs, Poller, Stopper, Subscriber
+from faults.follower import Follower
 from faults.functions import Functions
 from faults.outside import OpenConnections, Workers
+from faults.owner import Owner
 from faults.process import Fate, Killed, Process
 from faults.scenarios import Scenario
 from faults.sources import Message, Queue, Runs, Timers
@@ -65,6 +67,8 @@ class Cluster:
     scenario: Scenario
     fate: Fate = field(default_factory=Fate)
     twice: Twice = Twice.NOTHING
+    max_steps: int = MAX_STEPS
+    """After so many it counts as never quiet; five minutes of waiting are one."""
 
     def __post_init__(self) -> None:
         self.fate.doom = self.scenario.doom
@@ -85,10 +89,16 @@ class Cluster:
         self.subscribers = [Subscriber(self, k) for k in self.scenario.readers if k != "poller"]
         self.pollers = [Poller(self) for kind in self.scenario.readers if kind == "poller"]
         self.stoppers = [Stopper(self, self.scenario)] if self.scenario.stops else []
+        follower = self.subscribers[0].follower if self.subscribers else Follower()
+        at_once = self.twice is Twice.AT_ONCE
+        self.owner = Owner(self, follower, self.scenario.answers_after_ms, twice=at_once)
         self.accepted: list[str] = []
         self.wrong: list[str] = []
         self.failures: Counter[str] = Counter()
         """Errors that functions ended with, by type."""
+
+        self.invoked: list[tuple[str, int]] = []
+        """Roles, and when one of their functions was invoked."""
 
         self.woken_by_sweep = 0
         self.ended_seq = 0
@@ -101,7 +111,13 @@ class Cluster:
     @property
     def clients(self) -> list[Client]:
         """Everybody outside, in the order in which they act."""
-        return [self.inputs, *self.subscribers, *self.pollers, *self.stoppers]
+        return [
+            self.inputs,
+            *self.subscribers,
+            *self.pollers,
+            *self.stoppers,
+            self.owner,
+        ]
 
     # ---- until nothing moves
 
@@ -128,7 +144,7 @@ class Cluster:
     def step(self) -> bool:
         """Do what comes next; returns whether there was something."""
         self._steps += 1
-        if self._steps > MAX_STEPS:
+        if self._steps > self.max_steps:
             raise NeverQuiet(self.scenario.name)
         return any(act() for act in self._order())
 
@@ -169,6 +185,7 @@ class Cluster:
     def invoke(self, role: str, call: Callable[[Process], Answer]) -> Answer | None:
         """Run one invocation; returns `None` where its process died."""
         process = Process(role, self.fate)
+        self.invoked.append((role, self.clock.now))
         try:
             return call(process)
         except Killed:

@@ -78,7 +78,7 @@ class Functions:
         """Answer `POST /v1/sessions/input`."""
         try:
             caller = self._callers(process).by_headers(BEARER)
-            return 202, accepted(self._submit(process)(caller, read_input(body)))
+            return 202, accepted(self._take(process)(caller, read_input(body)))
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
 

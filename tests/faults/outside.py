@@ -6,18 +6,23 @@ It must not decide when anybody dies.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from everturn.llm.assemble import Assembler
 from everturn.llm.demo.model import DemoModel
+from everturn.llm.failure import ModelFailed, consequence
 from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DECISION_RESPONSE
+from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wire import to_json
 from everturn.push.frames import DeltaPush, EventPush, Push, delta_frame, event_frame
 from everturn.push.outcome import Gone, PushOutcome, Sent
 from faults.process import Process
+from faults.scenarios import MODEL
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, RecordingLanes, answered, result
 
@@ -52,7 +57,10 @@ class Workers:
     """The worker behind the tools; it knows what it was asked, and what it really started."""
 
     script: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What a tool's first requests meet, see `_reply`; after these it succeeds."""
+    """What a tool's first requests meet, see `_reply`; after these it succeeds.
+
+    `MODEL` stands for the model calls that the worker runs.
+    """
 
     asked: Counter[str] = field(default_factory=Counter)
     started: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -64,13 +72,15 @@ class Workers:
     def answer(self, request: Mapping[str, Any]) -> WorkerAnswer:
         """Run a tool, or refuse to."""
         trigger = request["trigger"]
-        if trigger["type"] != "tool.execute":  # it decides: as the engine would
+        if trigger["type"] not in {"tool.execute", "llm.execute"}:  # it decides: as we would
             return Answered(DECISION_RESPONSE.validate_python(request["proposed"]))
-        name = trigger["name"]
+        name = trigger.get("name", MODEL)
         script = self.script.get(name, ())
         self.asked[name] += 1
-        self.keys[trigger["id"]].add(trigger.get("idempotency_key"))
         reply = script[self.asked[name] - 1] if self.asked[name] <= len(script) else "result"
+        if name == MODEL:
+            return _model_answer(reply, trigger)
+        self.keys[trigger["id"]].add(trigger.get("idempotency_key"))
         return self._reply(reply, name, trigger["id"])
 
     def returned(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,6 +110,44 @@ class Workers:
                 raise AssertionError(f"the worker does not know {reply!r}")
 
 
+def _model_answer(reply: str, trigger: Mapping[str, Any]) -> WorkerAnswer:
+    """Return what a worker makes of a model call: the demo model's answer, cut off, or none."""
+    if reply == "503":
+        return DeliveryFailed("not now", "unavailable", True, "no", int(reply))
+    if reply == "error":
+        return answered({"type": "llm.error", "error": "no such model", "code": "provider_error"})
+    request = LlmRequest.model_validate(trigger["request"])
+    assembler = Assembler()
+    try:
+        for chunk in DemoModel(lambda _s: False).stream(
+            request, attempt=trigger["attempt"], cancelled=lambda: False
+        ):
+            assembler.feed(chunk)
+    except ModelFailed as error:
+        means = consequence(error.code)
+        failed = {"error": error.message, "code": means.error_code, "retryable": means.retryable}
+        return answered({"type": "llm.error", **failed})
+    made = assembler.answer()
+    content = made.content and made.content[:9] if reply == "cut" else made.content
+    response: dict[str, Any] = {"model": request.model, "content": content}
+    response["finish_reason"] = "length" if reply == "cut" else made.finish_reason
+    if made.tool_calls:
+        response["tool_calls"] = [to_json(call) for call in made.tool_calls]
+    return answered({"type": "llm.result", "response": response})
+
+
+def _unseen(_piece: str) -> None:
+    """Nobody asked for pieces."""
+
+
+def _pieces(answer: WorkerAnswer) -> Iterator[str]:
+    """Yield the deltas that a worker streams before its answer, as JSON."""
+    for action in (answer.response.actions or ()) if isinstance(answer, Answered) else ():
+        response = getattr(action, "response", None) or {}
+        for word in re.findall(r"\S+\s*", response.get("content") or ""):
+            yield json.dumps({"text": word})
+
+
 @dataclass(frozen=True, slots=True)
 class DyingDecider:
     """The way to the worker: points around each request, others may run while it is under way."""
@@ -109,11 +157,17 @@ class DyingDecider:
     clock: FrozenClock
     workers: Workers
 
-    def deliver(self, _target: Any, body: bytes, **_about: Any) -> WorkerAnswer:
-        """Ask the worker."""
+    def deliver(self, _target: Any, body: bytes, **about: Any) -> WorkerAnswer:
+        """Ask the worker; a model's answer comes in pieces where they are wanted."""
         self.process.point("before worker.deliver")
         self.stepwise.turnstile()
         answer = self.process.outside(lambda: self.workers.answer(json.loads(body)))
+        show: Callable[[str], None] = about.get("on_delta") or _unseen
+        for piece in _pieces(answer):
+            show(piece)
+            self.clock.move(CHUNK_MS)
+            self.process.point("after a chunk")
+            self.stepwise.turnstile()
         self.clock.move(WORK_MS)
         self.stepwise.turnstile()
         self.process.point("after worker.deliver")

@@ -37,6 +37,22 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
     },
 )
 
+CLIENT_TOOLS: Final[tuple[dict[str, Any], ...]] = (
+    {"name": "ask", "description": "Asks the user.", "handler": "client"},
+    {
+        "name": "ask_soon",
+        "description": "Asks the user, for three days.",
+        "handler": "client",
+        "effect": "read",
+        "timeout_secs": 3 * 86_400,
+        "retry": PATIENT,
+    },
+)
+"""Tools that the client runs: `owner.Owner`."""
+
+MODEL: Final = "the model"
+"""What model calls that the worker runs are called in its script."""
+
 FUNCTION: Final = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-tools"
 TOOL_NAMES: Final = tuple(tool["name"] for tool in TOOLS)
 SLOW_S: Final = 3600
@@ -71,7 +87,10 @@ class Scenario:
     readers: tuple[Reader, ...] = ("subscriber",)
     worker: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the first requests for a tool meet: `error`, `429`, `503`, `503 30` (Retry-After), or
-    `later`, for a call that is left open."""
+    `later`, for a call that is left open.
+
+    Those for `MODEL` meet `error` (for good), `cut` (a reply that is cut off) or `503`.
+    """
 
     deliveries: Deliveries = field(
         default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=60)
@@ -85,6 +104,15 @@ class Scenario:
 
     tenant_tokens: int | None = None
     """What the tenant may spend. Figures lag behind, so it must be more than the turns do."""
+
+    model: Literal["server", "worker"] = "server"
+    """Who runs the model calls."""
+
+    pauses: bool = False
+    """The agent wants to be asked when a model call fails, or is cut off; its owner resumes."""
+
+    answers_after_ms: int = 1_000
+    """How long the owner thinks before it answers a tool of its own."""
 
     by_machine: frozenset[str] = frozenset()
     """Slow tools; the worker is a Lambda function then, and the step machine runs these."""
@@ -122,8 +150,10 @@ class Scenario:
     def agent(self) -> dict[str, Any]:
         """What is not as usual about the agent."""
         if not self.by_machine:
-            tools = [dict(tool) for tool in TOOLS]
-            return {"tools": tools, "decides": self.decides, "budgets": self.budgets}
+            tools = [dict(tool) for tool in (*TOOLS, *CLIENT_TOOLS)]
+            wish = "interrupt" if self.pauses else None
+            asks = {"on_failure": wish, "on_truncated": wish, "budgets": self.budgets}
+            return {"tools": tools, "decides": self.decides, "handler": self.model, **asks}
         limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
         tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
         return {"worker": FUNCTION, "tools": tools}
@@ -157,6 +187,32 @@ SCENARIOS: Final = (
         (THREE_TOOLS,),
         worker={"look": ("error",), "send": ("503",), "put": ("429",)},
         decides="worker",
+    ),
+    Scenario(
+        "a worker that runs the model, and is busy once",
+        (ONE_TOOL,),
+        worker={MODEL: ("503",), "look": ("error",)},
+        model="worker",
+        readers=("subscriber", "poller"),
+    ),
+    Scenario(
+        "a model call that fails for good, until somebody resumes",
+        (ONE_TOOL, "[[say:again]]"),
+        worker={MODEL: ("error", "result", "error")},
+        model="worker",
+        pauses=True,
+    ),
+    Scenario(
+        "a reply that is cut off, until somebody resumes",
+        ("[[say:one two three four]]",),
+        worker={MODEL: ("cut",)},
+        model="worker",
+        pauses=True,
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "tools that the client runs",
+        ("[[call:ask {}]][[call:ask {}]][[call:send {}]][[turn]][[say:all answered]]",),
     ),
     Scenario(
         "a tool handed over",

@@ -36,6 +36,7 @@ def _quiet() -> Iterator[None]:
 def test_whoever_dies_and_whatever_comes_twice_a_session_ends_the_same(
     record_property: Callable[[str, object], None],
 ) -> None:
+    """Conformance 39: N-1, N-2."""
     explored = [explore(scenario) for scenario in SCENARIOS]
 
     found = [one for each in explored for one in each.found]
@@ -70,6 +71,23 @@ def test_an_undisturbed_hand_over_starts_a_write_once_and_hears_its_result() -> 
     texts = [("assistant", None), ("tool", "send ran"), ("assistant", "sent it")]
     assert run.world.texts()[1:] == texts
     assert [count for _, count in run.workers.started.items()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        ("a model call that fails for good, until somebody resumes", ["llm_failed"] * 2),
+        ("a reply that is cut off, until somebody resumes", ["llm_truncated"]),
+    ],
+)
+def test_an_undisturbed_pause_lasts_until_its_owner_resumes(name: str, reasons: list[str]) -> None:
+    run = Cluster(_named(name)).to_quiescence()
+
+    events = [event for commit in run.world.log() for event in commit.events]
+    raised = [event for event in events if event.type == "session.interrupted"]
+    assert [event.reason for event in raised] == reasons
+    assert run.owner.said == [(event.interrupt_id, 202) for event in raised]
+    assert run.woken_by_sweep == 0
 
 
 def test_an_undisturbed_poller_is_shown_the_whole_answer_piece_by_piece() -> None:

@@ -228,18 +228,28 @@ def test_a_function_that_fails_is_told_by_the_name_of_its_error_alone(
 def test_a_throttled_function_is_tried_again_and_runs_once(
     runtime: LocalRuntime, sent: list[dict[str, Any]]
 ) -> None:
-    refusals = iter([True, True])
-    runtime.faults.throttles = lambda _name: next(refusals, False)
+    asked: list[str] = []
+
+    def throttles(name: str) -> bool:
+        asked.append(name)
+        return len(asked) <= 2
+
+    runtime.faults.throttles = throttles
     SCRIPTED.act = lambda _event: {}
 
     arn = start(runtime, "busy", invoke_input("busy", {}))
-    for _ in range(2):  # one second, two seconds
-        time.sleep(0.2)
+    for refusals in (1, 2):  # waits of one second, then of two
+        until(lambda: {"asked": len(asked)}, _at_least(refusals))
         runtime.skip_time(4)
     ended(runtime, arn)
 
     assert arrived(sent) == settled("busy", answer={})
+    assert len(asked) == 3
     assert len(SCRIPTED.events) == 1
+
+
+def _at_least(count: int) -> Callable[[dict[str, Any]], bool]:
+    return lambda found: bool(found["asked"] >= count)
 
 
 def test_a_function_that_stays_throttled_is_given_back_by_that_name(

@@ -160,6 +160,7 @@ def test_pages_follow_each_other(store: SessionStore, key: SessionKey) -> None:
 def test_the_second_of_two_writers_learns_the_new_head(
     store: SessionStore, key: SessionKey
 ) -> None:
+    """N-3."""
     before = store.append(commit(key, None, [created(key.session)]))
     won = store.append(commit(key, before, [message("a")], "winner"))
 

@@ -27,6 +27,7 @@ from integration.delivery.hook_server import (
 def test_a_delivery_carries_the_headers_of_the_protocol_and_a_signature(
     worker: Worker, decider: WebhookDecider
 ) -> None:
+    """Conformance 38: A-8, O-2."""
     worker.act = respond()
 
     answer = deliver(decider, worker, secret="whsec")
@@ -103,6 +104,7 @@ def test_deliveries_at_once_do_not_wait_for_each_other(
 def test_a_streamed_answer_forwards_its_deltas_as_they_come(
     worker: Worker, decider: WebhookDecider
 ) -> None:
+    """Conformance 19: W-8, W-10."""
     seen = threading.Event()
     deltas: list[str] = []
 

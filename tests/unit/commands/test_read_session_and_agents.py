@@ -216,10 +216,8 @@ def test_an_agent_of_another_tenant_is_unknown() -> None:
     ("changed", "path"),
     [
         ({"plan_mode": True}, "/plan_mode"),
-        ({"on_failure": "interrupt"}, "/on_failure"),
         ({"worker_secret": {"generate": True}}, "/worker_secret"),
         ({"tools": [{"name": "x", "approval": "always"}]}, "/tools/0/approval"),
-        ({"handler": "worker"}, "/handler"),
         ({"sub_agents": [{"id": "poet"}]}, "/sub_agents"),
     ],
 )

@@ -40,6 +40,7 @@ class LosingStore(InMemorySessionStore):
 
 
 def test_an_input_a_decision_and_a_model_call_are_one_commit_that_nobody_owns() -> None:
+    """M-1, O-6."""
     world = World()
 
     submitted = world.submit("Hello")
@@ -64,6 +65,7 @@ def test_the_wake_up_names_the_version_and_its_dedup_id_is_that_of_the_stream() 
 
 
 def test_without_ids_a_session_and_a_turn_are_new_each_time() -> None:
+    """S-1."""
     world = World()
 
     first = world.submitter()(MACHINE, read_input(body("Hello", None, None)))
@@ -104,6 +106,7 @@ def test_an_alias_of_a_turn_returns_the_turn() -> None:
 
 
 def test_two_submits_with_the_same_new_turn_that_race_are_one_turn() -> None:
+    """Conformance 4: T-5, N-3."""
     store = LosingStore()
     world = World(store=store)
     store.others = lambda: world.submit("the other's")
@@ -226,6 +229,7 @@ def test_an_action_leaves_a_turn_that_waits_for_nothing() -> None:
 
 
 def test_a_turn_number_is_no_new_turn_id() -> None:
+    """O-21: `invalid_id`."""
     with pytest.raises(InvalidId):
         World().submit("Hello", turn="turn-7")
 

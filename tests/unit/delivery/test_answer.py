@@ -166,6 +166,7 @@ def test_retry_after_is_read_as_seconds_or_a_date(value: str, seconds: float | N
 
 
 def test_a_stream_ends_with_its_final_frame_and_nothing_after_it_is_read() -> None:
+    """Conformance 19: W-8."""
     deltas: list[str] = []
 
     def chunks() -> Iterator[bytes]:
@@ -193,6 +194,7 @@ def test_a_stream_ends_with_its_final_frame_and_nothing_after_it_is_read() -> No
 def test_decision_error_is_retried_unless_it_says_no(
     frame: dict[str, object], error: str, retryable: bool
 ) -> None:
+    """Conformance 19: D-8, D-9."""
     answer = read(STREAM, b"event: decision.error\ndata: " + json.dumps(frame).encode() + b"\n\n")
 
     assert answer == DeliveryFailed(error, "worker_error", retryable, "unknown", 200)
@@ -224,6 +226,7 @@ def test_decision_error_is_retried_unless_it_says_no(
 def test_a_stream_without_a_readable_final_frame_fails_the_attempt(
     frame: bytes, failure: DeliveryFailed
 ) -> None:
+    """Conformance 19: W-8."""
     assert read(STREAM, frame) == failure
 
 

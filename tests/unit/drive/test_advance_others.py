@@ -185,6 +185,7 @@ def test_delivery_policy_is_the_deployments() -> None:
 
 
 def test_a_write_is_dispatched_before_it_is_started() -> None:
+    """M-1, N-1."""
     world = World()
     world.submit(ONE_WRITE)
     recorded: list[bool] = []

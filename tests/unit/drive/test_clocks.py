@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
 from everturn.commands.read_events import ReadEvents
+from everturn.drive.effects import Body, Effects, Mail
 from everturn.drive.lease import Lease
 from everturn.errors import LeaseLost
 from everturn.ports.clock import Clock
 from everturn.ports.streams import Watcher
+from everturn.protocol.events import to_rfc3339
 from everturn.push.envelopes import Cursor, read_cursor
 from everturn.push.frames import DeltaPush
-from unit.drive.doubles import NOON_MS, SteppingClock, lease, says
+from unit.drive.doubles import NOON_MS, FrozenClock, SteppingClock, lease, says
 from unit.drive.world import KEY, MACHINE, World
 
 APART_MS = 5_000
@@ -30,6 +33,51 @@ class RunningClock(SteppingClock):
 def drivers() -> tuple[Clock, Clock]:
     """Return the clocks of two machines; the second one is behind."""
     return RunningClock(APART_MS), RunningClock(0)
+
+
+def test_a_clock_that_is_behind_a_timer_counts_on_from_it() -> None:
+    """Architecture 4: a firing proves its due time, and time goes on after it.
+
+    The attempt that the timer ends is followed by another one, two seconds later.
+    """
+    world, ahead_ms = World(clock=FrozenClock()), 3 * 86_400_000
+    policy = {
+        "timeout_secs": 60,
+        "max_retries": 2,
+        "backoff_base_secs": 2,
+        "backoff_max_secs": 2,
+    }
+    world.script(says("there"), retry=policy)
+    world.submit("Hello")
+    due = to_rfc3339(NOON_MS + ahead_ms)
+    message = world.last_wake().model_copy(update={"due": due})
+
+    world.advance(message, new_effects=lambda body: WaitingEffects(body, world.clock))
+
+    asked, *_, ended = world.log()
+    assert asked.at_ms == NOON_MS
+    assert ended.at_ms == NOON_MS + ahead_ms + 2_000
+    assert world.clock.now_ms() == NOON_MS + 2_000
+
+
+class WaitingEffects(Effects):
+    """Effects whose waiting moves the clock; what runs is over at once."""
+
+    def __init__(self, body: Body, clock: FrozenClock) -> None:
+        super().__init__(body)
+        self._clock = clock
+
+    def spawn(self, run: Callable[[], None], name: str) -> None:
+        """Run it here and now."""
+        del name
+        run()
+
+    def next(self, timeout_s: float) -> Mail | None:
+        """Return the next mail; waiting for none takes its time."""
+        if self.mailbox.empty():
+            self._clock.sleep(timeout_s)
+            return None
+        return self.mailbox.get_nowait()
 
 
 def times(world: World) -> list[int]:

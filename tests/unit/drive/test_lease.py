@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import pytest
 
 from everturn.drive.lease import Lease, held, redelivery_s
+from everturn.observability import logger
 from unit.drive.doubles import refused_renewal
 
 LEASE_S = 120
@@ -108,12 +111,20 @@ def test_a_thread_renews_it_every_quarter_until_the_body_ends() -> None:
 
 
 def test_the_thread_stops_where_it_is_lost(caplog: pytest.LogCaptureFixture) -> None:
-    lease = Lease(refused_renewal, 0, Monotonic())
+    asked: list[int] = []
 
-    lease.keep()
+    def refuse(seconds: int) -> None:
+        asked.append(seconds)
+        refused_renewal(seconds)
 
-    assert lease.lost.is_set()
-    assert "lease lost" in caplog.text or caplog.text == ""
+    lease = Lease(refuse, 0, Monotonic())
+
+    with caplog.at_level("WARNING", logger.name):
+        lease.keep()
+
+    told = [one.getMessage() for one in caplog.records if one.thread == get_ident()]
+    assert (asked, lease.lost.is_set()) == ([0], True)
+    assert told == ["lease lost"]
 
 
 def test_an_ended_lease_is_not_renewed() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everturn.protocol.agent import read_agent
-from everturn.protocol.decision import read_response
 from everturn.tools.schema import compile_schema
 from everturn.workers import ToolError, Worker
+from worker_answers import read_response
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "functions" / "sample_worker"

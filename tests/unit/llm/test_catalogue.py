@@ -96,6 +96,7 @@ def test_what_a_call_says_stays_unmarked() -> None:
 
 
 def test_an_effort_that_the_route_does_not_offer_is_refused() -> None:
+    """O-15."""
     with pytest.raises(UnsupportedEffort, match="acme:thinker offers no effort xhigh"):
         settle(THINKER, max_tokens=None, effort="xhigh")
 
@@ -132,6 +133,7 @@ PRICES = Prices(Decimal("3"), Decimal("15"), Decimal("0.3"), Decimal("3.75"))
     ],
 )
 def test_usage_is_priced_as_a_plain_decimal(usage: Usage, prices: Prices, cost: str) -> None:
+    """Y-1."""
     assert cost_usd(usage, prices) == cost
 
 

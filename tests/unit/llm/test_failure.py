@@ -9,7 +9,6 @@ from everturn.llm.failure import (
     FailureCode,
     ModelAborted,
     ModelFailed,
-    code_of_status,
     consequence,
     detail_of,
 )
@@ -70,21 +69,3 @@ def test_the_detail_leaves_out_what_is_not_known() -> None:
 def test_failures_and_aborts_become_events() -> None:
     assert issubclass(ModelFailed, TerminalError)
     assert issubclass(ModelAborted, TerminalError)
-
-
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [
-        (429, FailureCode.RATE_LIMIT),
-        (503, FailureCode.OVERLOADED),
-        (529, FailureCode.OVERLOADED),
-        (500, FailureCode.SERVER),
-        (504, FailureCode.SERVER),
-        (401, FailureCode.AUTH),
-        (403, FailureCode.AUTH),
-        (400, FailureCode.INVALID_REQUEST),
-        (404, FailureCode.INVALID_REQUEST),
-    ],
-)
-def test_a_status_stands_for_a_cause(status: int, code: FailureCode) -> None:
-    assert code_of_status(status) is code

@@ -196,6 +196,7 @@ def test_one_tool_more_is_refused() -> None:
     ],
 )
 def test_two_things_of_one_name_are_refused(data: dict[str, Any], path: str) -> None:
+    """Conformance 15: P-3."""
     error = refusal(data)
 
     assert type(error) is DuplicateToolName
@@ -210,6 +211,7 @@ def test_two_things_of_one_name_are_refused(data: dict[str, Any], path: str) -> 
     ],
 )
 def test_a_handler_that_does_not_fit_is_refused(data: dict[str, Any], path: str) -> None:
+    """Conformance 15: P-3, O-21."""
     error = refusal(data)
 
     assert type(error) is InvalidHandler
@@ -218,6 +220,7 @@ def test_a_handler_that_does_not_fit_is_refused(data: dict[str, Any], path: str)
 
 @pytest.mark.parametrize("handler", [None, "server"])
 def test_a_format_needs_the_worker(handler: str | None) -> None:
+    """Conformance 15: P-3."""
     error = refusal({"format": "anthropic", "handler": handler})
 
     assert type(error) is FormatRequiresWorker
@@ -306,6 +309,7 @@ def test_a_definition_in_order_is_read_and_written_alike(data: dict[str, Any]) -
             "/worker: should be an http(s) URL or a Lambda function ARN",
         ),
         ({"decides": "worker"}, "/decides: worker is set, but there is no worker"),
+        ({"handler": "worker"}, "/handler: worker is set, but there is no worker"),
         ({"worker_secret": {"env": "S"}}, "/worker_secret: is set, but there is no worker"),
         (
             {"worker_secret": {}},

@@ -40,6 +40,7 @@ def refusal(data: object) -> tuple[str, str]:
 
 @pytest.mark.parametrize("data", INPUTS)
 def test_every_input_is_read_and_written_alike(data: dict[str, Any]) -> None:
+    """K-1."""
     request = read_input({"input": data})
 
     assert to_json(request) == {"input": data}
@@ -128,6 +129,7 @@ def test_an_unknown_input_lists_the_known_ones(data: dict[str, Any]) -> None:
 def test_a_request_out_of_order_is_refused_with_its_code(
     data: object, code: str, message: str
 ) -> None:
+    """K-2, V-10, O-21."""
     found, told = refusal(data)
 
     assert (found, told[: len(message)]) == (code, message)

@@ -11,7 +11,6 @@ from everturn.protocol.decision import (
     DECISION_RESPONSE,
     DecisionResponse,
     check_interrupt,
-    read_response,
 )
 from everturn.protocol.limits import (
     MAX_ACTIONS,
@@ -24,6 +23,7 @@ from everturn.protocol.limits import (
 )
 from everturn.protocol.wire import parse, to_json
 from everturn.rejections import SchemaViolation
+from worker_answers import read_response
 
 POLICY = {"timeout_secs": 60, "max_retries": 3, "backoff_base_secs": 2, "backoff_max_secs": 60}
 USER = {"id": "m1", "role": "user", "content": "hi"}
@@ -102,6 +102,7 @@ def text_of(size_bytes: int) -> str:
 
 @pytest.mark.parametrize("data", ACTIONS)
 def test_every_action_is_accepted_and_written_alike(data: dict[str, Any]) -> None:
+    """X-9: each action's form."""
     response = read_response({"actions": [data]}, decides="worker")
 
     assert to_json(response) == {"actions": [data]}
@@ -157,6 +158,7 @@ def test_a_request_always_shows_its_nullable_fields() -> None:
 
 @pytest.mark.parametrize("data", [{}, dict.fromkeys(DecisionResponse.model_fields)])
 def test_an_empty_response_is_valid(data: dict[str, Any]) -> None:
+    """P-1."""
     response = read_response(data, decides="worker")
 
     assert response == DecisionResponse()
@@ -236,6 +238,7 @@ def test_a_whole_response_is_read_and_written_alike() -> None:
 def test_a_response_out_of_order_is_refused_with_its_code(
     data: dict[str, Any], code: str, message: str
 ) -> None:
+    """X-1, X-8, P-3."""
     found, told = refusal(data)
 
     assert (found, told[: len(message)]) == (code, message)

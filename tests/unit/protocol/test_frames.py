@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from everturn.errors import RejectedError, to_http
-from everturn.protocol.frames import OUT_FRAME, read_frame, to_error_frame
+from everturn.protocol.frames import OUT_FRAME, read_frame
 from everturn.protocol.wire import parse, to_json
 from everturn.rejections import TurnAlreadyActive
 
@@ -147,7 +147,7 @@ def test_a_frame_out_of_order_is_refused_with_its_code(
 def test_an_error_frame_says_what_the_http_answer_says(frame_id: str | None) -> None:
     _, body = to_http(TurnAlreadyActive("turn t1 is open", turn_id="t1"))
 
-    frame = to_error_frame(body, frame_id)
-
     named = {} if frame_id is None else {"id": frame_id}
-    assert to_json(frame) == {"type": "error"} | named | body
+    frame = {"type": "error", **named, **body}
+
+    assert to_json(OUT_FRAME.validate_python(frame)) == frame

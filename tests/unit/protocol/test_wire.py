@@ -57,6 +57,7 @@ TREE = TypeAdapter(Tree)
 
 
 def test_null_for_an_optional_field_equals_absence() -> None:
+    """M-7."""
     nulls = dict.fromkeys(Tree.model_fields)
 
     tree = parse(TREE, nulls)
@@ -161,6 +162,7 @@ def test_a_schema_is_an_object_or_a_boolean(schema: JsonSchema) -> None:
     ],
 )
 def test_a_misfit_is_told_in_one_sentence_with_its_path(data: object, sentence: str) -> None:
+    """M-7: an unknown field is one."""
     with pytest.raises(SchemaViolation) as caught:
         parse(TREE, data)
 

@@ -285,7 +285,7 @@ class Story:
         return next(call for call in self.session.calls if call.kind == "llm_call")
 
     def delivery(self, call_id: str) -> Decision:
-        """Return the decision that carries a tool call to the worker."""
+        """Return the decision that carries a call to the worker."""
         return next(one for one in self.session.decisions if one.call_id == call_id)
 
     def answer(
@@ -310,15 +310,17 @@ class Story:
         )
 
     def worker(
-        self, call_id: str, outcome: ToolAnswered | ToolRefused | LeftOpen | str, **more: Any
+        self,
+        call_id: str,
+        outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen | str,
+        **more: Any,
     ) -> tuple[Event, ...]:
-        """Have the worker answer the delivery of a tool call; a string is a result."""
+        """Have the worker answer the delivery of a call; a string is a tool's result."""
         given = ToolAnswered(outcome) if isinstance(outcome, str) else outcome
         one = self.delivery(call_id)
+        more = {"deliveries": self.policy, **more}
         return self.do(
-            lambda at, facts: AnswerDelivery(
-                at, facts, one.id, one.attempt, given, deliveries=self.policy, **more
-            )
+            lambda at, facts: AnswerDelivery(at, facts, one.id, one.attempt, given, **more)
         )
 
     def lose(self, call_id: str, error: str = "connection refused", **more: Any) -> Any:

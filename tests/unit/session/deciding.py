@@ -12,7 +12,7 @@ from typing import Any
 
 from everturn.commands.readings import readings_of, with_routes
 from everturn.llm.formats.bodies import to_body
-from everturn.protocol.decision import DECISION_REQUEST, read_response
+from everturn.protocol.decision import DECISION_REQUEST
 from everturn.protocol.wire import to_json as wire_json
 from everturn.session.commands import (
     AnswerDecision,
@@ -40,6 +40,7 @@ from everturn.session.request import digest
 from everturn.tools.schema import check_input
 from published import check_question
 from unit.session.building import Story, path_of, said
+from worker_answers import read_response
 
 Worker = Callable[[dict[str, Any]], dict[str, Any] | None]
 """A `DecisionRequest` -> a `DecisionResponse`; `None` for "I will answer later"."""

@@ -1,12 +1,11 @@
-"""The body of a `tool.execute` delivery."""
+"""The body of an order to run a call."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from everturn.protocol.decision import DecisionRequest
-from everturn.session.ask import ToolAsk, tool_request
+from everturn.session.ask import Ask, execution_request
 from everturn.session.events.decisions import AsOf
 from everturn.session.facts import PathMessage
 from unit.session.building import NOON_MS
@@ -21,14 +20,20 @@ CALL = {
 }
 OPEN = {"id": "c1", "kind": "tool_call", "status": "pending", "attempt": 1, "handler": "worker"}
 
-ASK = ToolAsk(
+ASK = Ask(
     session_id="s1",
     decision_id="d1",
     agent_id="helper",
     identity={"id": "ada"},
     turn_id="t1",
-    call={"id": "c1", "name": "get_weather", "arguments": "{}", "attempt": 1},
-    input={"status": "valid", "value": {}},
+    trigger={
+        "type": "tool.execute",
+        "id": "c1",
+        "name": "get_weather",
+        "arguments": "{}",
+        "input": {"status": "valid", "value": {}},
+        "attempt": 1,
+    },
     proposed={},
     as_of=AsOf(seq=20),
     open_calls=(OPEN,),
@@ -42,7 +47,7 @@ ASK = ToolAsk(
 
 def test_a_delivery_says_what_was_known_when_it_became_live() -> None:
     """Q-1 (within the window), Q-2, Q-4, Q-6, Q-8, Q-9, D-3: what came later is not in it."""
-    body = tool_request(ASK)
+    body = execution_request(ASK)
 
     assert body == {
         "session_id": "s1",
@@ -77,9 +82,9 @@ def test_a_delivery_says_what_was_known_when_it_became_live() -> None:
 
 def test_redeliveries_differ_in_attempt_and_deadline_alone() -> None:
     """D-3, D-5."""
-    first = tool_request(ASK)
+    first = execution_request(ASK)
 
-    again = tool_request(replace(ASK, attempt=2, deadline_ms=NOON_MS + 1))
+    again = execution_request(replace(ASK, attempt=2, deadline_ms=NOON_MS + 1))
 
     differing = {name for name, value in again.items() if first[name] != value}
     assert differing == {"attempts", "deadline"}
@@ -89,18 +94,9 @@ def test_model_calls_are_not_pending_calls() -> None:
     """Q-4."""
     model = {**OPEN, "id": "m1", "kind": "llm_call", "handler": "server"}
 
-    assert tool_request(replace(ASK, open_calls=(model, OPEN)))["pending_calls"] == 1
-
-
-def test_a_trigger_names_the_deadline_and_the_key_of_its_call() -> None:
-    """Agent-session 5."""
-    call: dict[str, Any] = {**ASK.call, "deadline_ms": NOON_MS, "idempotency_key": "k1"}
-
-    trigger = tool_request(replace(ASK, call=call))["trigger"]
-
-    assert (trigger["deadline"], trigger["idempotency_key"]) == ("2026-01-01T12:00:00.000Z", "k1")
+    assert execution_request(replace(ASK, open_calls=(model, OPEN)))["pending_calls"] == 1
 
 
 def test_an_empty_tree_has_no_head() -> None:
     """Q-1."""
-    assert tool_request(replace(ASK, path=()))["message_tree"] == {"nodes": []}
+    assert execution_request(replace(ASK, path=()))["message_tree"] == {"nodes": []}

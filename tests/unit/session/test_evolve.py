@@ -25,7 +25,7 @@ MOVES = st.lists(st.integers(0, 59), min_size=1, max_size=25)
 @settings(deadline=None, max_examples=40)
 @given(moves=MOVES, cut=st.integers(min_value=0))
 def test_any_split_of_a_log_folds_alike(moves: list[int], cut: int) -> None:
-    """Architecture, invariant 2; through JSON, as it is stored."""
+    """M-1, M-2, Architecture, invariant 2: through JSON, as it is stored."""
     story = play(Story(), moves)
     at = cut % (len(story.log) + 1)
     before, after = story.log[:at], story.log[at:]

@@ -182,7 +182,7 @@ def test_calls_of_the_response_that_pauses_wait_for_the_resume() -> None:
 
 
 def test_a_frontend_does_not_resume_what_others_raised() -> None:
-    """Conformance 28: I-10."""
+    """Conformance 28: A-1, I-10."""
     story = paused()
     interrupt(story, "int-2", "machine")
     interrupt(story, "int-3", "system")

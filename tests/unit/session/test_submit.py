@@ -23,7 +23,7 @@ from unit.session.building import CONFIG, HELLO, Story, made, only, types
 
 
 def test_the_first_input_is_one_commit_in_a_fixed_order() -> None:
-    """T-1, S-4, S-5 (as O-25 reads it), O-6."""
+    """Conformance 1; T-1, S-4, S-5 (as O-25 reads it), O-6."""
     story = Story()
 
     events = story.submit("Hello.", "mine", stream=True)

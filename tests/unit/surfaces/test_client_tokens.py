@@ -256,6 +256,19 @@ def test_a_token_is_not_enough_for_what_machines_do() -> None:
     assert "www-authenticate" not in headers
 
 
+@pytest.mark.parametrize("path", ["/v1/workers/submit", "/v1/sessions/s1/calls/settle"])
+def test_answers_of_workers_need_a_key(path: str) -> None:
+    """A-5, A-9, F-2: beside a delivery nothing vouches for a worker but its key."""
+    surfaces = Surfaces()
+
+    refused = surfaces.http("POST", path, {}, key=surfaces.token())
+    nobody = surfaces.http("POST", path, {}, key=None)
+
+    assert (refused[0], refused[1]["code"]) == (403, "insufficient_privilege")
+    assert (nobody[0], nobody[1]["code"]) == (401, "unauthenticated")
+    assert [refused[1]["ok"], nobody[1]["ok"]] == [False, False]
+
+
 def test_a_scope_that_is_missing_is_named() -> None:
     surfaces = Surfaces()
     token = surfaces.token(scopes=["sessions:write"])

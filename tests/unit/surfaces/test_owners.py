@@ -119,6 +119,7 @@ def test_a_tokens_session_is_no_keys_of_the_same_name_in_another_tenant() -> Non
 
 
 def test_to_another_owner_a_session_is_exactly_as_if_it_were_not_there() -> None:
+    """F-3, O-13."""
     surfaces = Surfaces()
     surfaces.http("POST", INPUT, body("Hello", session="theirs"), key=surfaces.token("u1"))
     mine = surfaces.token("u2")

@@ -67,6 +67,7 @@ class Failing:
 def test_every_family_of_errors_has_its_answer_on_http(
     error: Exception, status: int, code: str
 ) -> None:
+    """F-2, O-21."""
     answer = Surfaces(submit=Failing(error)).http("POST", "/v1/sessions/input", body("Hello"))
 
     assert (answer[0], answer[1]["code"], answer[1]["error"]) == (status, code, code)
@@ -134,6 +135,7 @@ def test_a_key_is_looked_up_once_a_minute_and_an_unknown_one_each_time() -> None
     "header", [None, "Basic abc", "Bearer ", "Bearer " + "x" * 201, "Bearer nobody", "bearer"]
 )
 def test_without_a_key_that_is_known_nobody_gets_in(header: str | None) -> None:
+    """F-2, A-4."""
     headers = {} if header is None else {"Authorization": header}
     surfaces = Surfaces()
 
@@ -247,6 +249,7 @@ def accept(**more: str) -> dict[str, str]:
 
 
 def test_a_page_of_events_is_json() -> None:
+    """O-1."""
     surfaces = Surfaces()
     surfaces.http("POST", "/v1/sessions/input", body("Hello"))
 

@@ -121,6 +121,7 @@ class Unasked(FixedKeys):
     ids=json.dumps,
 )
 def test_another_algorithm_is_refused_before_anything_else_is_looked_at(header: Any) -> None:
+    """Conformance 38: A-2."""
     token = f"{part(header)}.{'!' if header == 'HS256' else 'no-json'}.AAAA"
 
     with pytest.raises(Unauthenticated):
@@ -198,6 +199,7 @@ def test_a_claim_that_has_to_be_there_is_there(claim: str) -> None:
     ids=json.dumps,
 )
 def test_a_claim_that_is_not_what_we_write_is_refused(wrong: dict[str, Any]) -> None:
+    """Conformance 38: A-2."""
     with pytest.raises(Unauthenticated):
         JwtTokens(FixedKeys()).read(signed({**CLAIMS, **wrong}))
 

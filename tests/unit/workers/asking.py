@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from everturn.protocol.decision import read_response
 from everturn.workers import Worker
+from worker_answers import read_response
 
 
 def execute(name: str, arguments: Any = None, **more: Any) -> dict[str, Any]:

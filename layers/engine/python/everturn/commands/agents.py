@@ -12,7 +12,7 @@ from everturn.delivery.url_guard import Networks, UrlRefused, check_url
 from everturn.llm.catalogue import Catalogue, settle
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ARN_PREFIX, AgentLine, AgentRecord, Directory
-from everturn.protocol.agent import AgentDefinition, read_agent, to_config, who_decides
+from everturn.protocol.agent import AgentDefinition, read_agent, to_config
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_AGENT_BYTES
@@ -45,12 +45,6 @@ NOT_YET: Final = (
 DEFAULT_AGENTS: Final = 50
 PAGE_AGENTS: Final = 200
 """Most agents of one page."""
-
-REFUSED_VALUES: Final = (
-    ("on_failure", "interrupt"),
-    ("on_truncated", "interrupt"),
-    ("handler", "worker"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +182,6 @@ def _check_supported(definition: AgentDefinition) -> None:
     for name in NOT_YET:
         if name in given and given[name] is not False:
             raise NotYetSupported(f"/{name}: is not supported yet; leave it out.")
-    if who_decides(definition) == "engine":
-        for name, value in REFUSED_VALUES:
-            if given.get(name) == value:
-                raise NotYetSupported(
-                    f"/{name}: {value} is not supported yet where the engine decides.",
-                    hint="leave it out, or have the worker decide",
-                )
     if definition.worker_secret is not None and definition.worker_secret.generate:
         raise NotYetSupported("/worker_secret: generating one is not supported yet; name a place.")
     for position, tool in enumerate(given.get("tools") or ()):

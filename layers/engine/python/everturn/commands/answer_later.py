@@ -24,7 +24,7 @@ from everturn.rejections import (
     ModelRequired,
     SchemaViolation,
 )
-from everturn.session.commands import AnswerDecision, Command, Deliveries, SettleCall
+from everturn.session.commands import AnswerDecision, Command, SettleCall
 from everturn.session.decide.response import SETTLES
 from everturn.session.facts import Facts, Stamp
 from everturn.session.state import Decision, Session
@@ -47,23 +47,16 @@ class SubmitAnswer:
         def answer(stamp: Stamp, facts: Facts, session: Session) -> Command:
             decision = session.decision(decision_id)
             if session.decides == "engine" and decision is not None:
-                return self._run_tool(caller, session, decision, response, (stamp, facts))
+                return self._run_call(caller, session, decision, response, (stamp, facts))
             if session.decides == "engine":
-                facts = self._whole(caller, session, facts)
+                facts = with_whole_log(self._change, caller, session, facts)
             routed = with_routes(facts, response, self._change.reader.route)
             readings = readings_of(response, decision, session, facts)
             return AnswerDecision(stamp, routed, decision_id, response, readings)
 
         return not self._change(caller, session_id, answer).events
 
-    def _whole(self, caller: Caller, session: Session, facts: Facts) -> Facts:
-        """Return `facts` with the whole log: it tells whether a decision ever was."""
-        key = SessionKey(caller.tenant, session.session_id)
-        logged = self._change.store.log(key, 1, session.seq)
-        events = dict(one for commit in logged for one in commit.numbered())
-        return replace(facts, events=events)
-
-    def _run_tool(
+    def _run_call(
         self,
         caller: Caller,
         session: Session,
@@ -71,7 +64,7 @@ class SubmitAnswer:
         response: Mapping[str, Any],
         at: tuple[Stamp, Facts],
     ) -> Command:
-        """Return what an answer to an order to run a tool means, where the engine decides."""
+        """Return what an answer to an order to run a call means, where the engine decides."""
         call, (stamp, facts) = session.call(decision.call_id), at
         if decision.status == "queued":
             raise DecisionNotLive(f"The decision {decision.id} has not been asked yet.")
@@ -83,7 +76,14 @@ class SubmitAnswer:
         settled = settled_by(given, call, facts, state)
         if isinstance(settled, DeliveryFailed):
             raise SchemaViolation(settled.error)
-        return answer_command(stamp, facts, decision, settled, Deliveries())
+        return answer_command(stamp, facts, decision, settled, deliveries=None)
+
+
+def with_whole_log(change: ChangeSession, caller: Caller, session: Session, facts: Facts) -> Facts:
+    """Return `facts` with every event: they tell whether a decision or a call ever was."""
+    key = SessionKey(caller.tenant, session.session_id)
+    logged = change.store.log(key, 1, session.seq)
+    return replace(facts, events=dict(one for commit in logged for one in commit.numbered()))
 
 
 def _read(body: Any) -> tuple[str, str, dict[str, Any]]:
@@ -123,6 +123,8 @@ class SettleCalls:
             raise MissingCallId("/id: names the call to end")
 
         def settle(stamp: Stamp, facts: Facts, session: Session) -> Command:
+            if session.decides == "engine" and session.call(action["id"]) is None:
+                facts = with_whole_log(self._change, caller, session, facts)
             reading = settlement_reading(action, action["id"], session, facts)
             return SettleCall(stamp, facts, action, handlers, reading)
 

@@ -15,7 +15,7 @@ from everturn.ports.callers import Caller
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, NewCommit, Owner, SessionKey
-from everturn.ports.wake import Wake
+from everturn.ports.wake import Wake, dedup_of_commit
 from everturn.session.commands import Command
 from everturn.session.decide.entry import Decided, decide
 from everturn.session.facts import Facts, Stamp
@@ -110,7 +110,7 @@ class ChangeSession:
     def _send_wake(self, key: SessionKey, head: Head, step: str) -> None:
         """Tell a driver at once; if that fails, the table's stream will. Source: architecture 2."""
         try:
-            dedup = f"{head.created}.{head.version}"
+            dedup = dedup_of_commit(head.created, head.version)
             self.wake.now(key, head.created, step, head.version, dedup)
         except EverturnError as error:  # it is recorded: whatever this is, the answer is success
             code = getattr(error, "code", type(error).__name__)

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from everturn.clock import SystemClock
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Logged, SessionKey
-from everturn.ports.wake import Wake
+from everturn.ports.wake import Wake, dedup_of_commit
 from everturn.push.envelopes import Cursor
 from everturn.push.lanes import CLOSE_S, Lanes
 from everturn.push.subscriptions import event_pushes
@@ -77,7 +77,7 @@ class FanOut:
         if said.by.startswith(DRIVERS):
             return
         if said.wake is not None:
-            dedup = f"{said.created}.{said.version}"
+            dedup = dedup_of_commit(said.created, said.version)
             self._wake.now(key, said.created, said.wake, said.version, dedup)
         watch = self._store.watch(key).of(said.created)
         if not watch.watchers:

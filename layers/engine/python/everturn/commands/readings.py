@@ -79,7 +79,8 @@ def settlement_reading(
         return None
     if action["type"] == "llm.result":
         asked = Records(facts.events).model_request(call.id)
-        return read_reply(asked[1].format if asked else None, action.get("response"))
+        name = asked[1].format if asked else facts.agent.config.get("format")
+        return read_reply(name, action.get("response"))
     if action["type"] != "tool.result":
         return None
     tool = _tool(call.id, call.name, facts)

@@ -21,7 +21,7 @@ from everturn.observability import logger
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, NewCommit, Owner, Quarantine, SessionKey
-from everturn.ports.wake import Wake
+from everturn.ports.wake import Wake, dedup_of_commit
 from everturn.protocol.wake import WakeUp
 from everturn.rejections import SessionQuarantined
 from everturn.session.commands import FailTurn
@@ -176,7 +176,7 @@ class Recover:
             return 0
         if head.due_epoch_s is None or head.due_epoch_s > now_s:
             return 0
-        dedup = f"{head.created}.{head.version}.sweep.{now_s // 300}"
+        dedup = f"{dedup_of_commit(head.created, head.version)}.sweep.{now_s // 300}"
         self._wake.now(key, head.created, "timer", head.version, dedup)
         return 1
 

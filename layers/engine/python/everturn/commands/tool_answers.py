@@ -1,13 +1,20 @@
-"""What a worker's answer to an order to run a tool means, where the engine decides; no I/O."""
+"""What a worker's answer to an order to run a call means, where the engine decides; no I/O."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from everturn.errors import RejectedError
+from everturn.errors import DefectError, RejectedError
+from everturn.llm.formats.reading import read_reply
 from everturn.ports.decider import DeliveryFailed
-from everturn.protocol.action import ToolErrorAction, ToolResultAction
+from everturn.protocol.action import (
+    Action,
+    LlmErrorAction,
+    LlmResultAction,
+    ToolErrorAction,
+    ToolResultAction,
+)
 from everturn.protocol.decision import DecisionResponse, check_response
 from everturn.protocol.json_text import canonical, compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
@@ -16,6 +23,8 @@ from everturn.session.commands import (
     AnswerDelivery,
     Deliveries,
     LeftOpen,
+    ModelAnswered,
+    ModelFailure,
     ToolAnswered,
     ToolRefused,
 )
@@ -26,12 +35,15 @@ from everturn.tools.schema import check_output
 UNSUPPORTED: Final = "unsupported_answer"
 """Code of an answer that this version cannot apply."""
 
+Settles = ToolResultAction | ToolErrorAction | LlmResultAction | LlmErrorAction
+Outcome = ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What an answer does: how the call ends, and a new state where there is one."""
 
-    outcome: ToolAnswered | ToolRefused | LeftOpen
+    outcome: Outcome
     state: Any = None
     has_state: bool = False
 
@@ -44,11 +56,16 @@ def settled_by(
     Source: decision-protocol P-2, O-5, X-4.
     """
     refused = _refused(response, call)
-    return refused if refused is not None else _settled(response, call, facts, state)
+    if refused is not None:
+        return refused
+    try:
+        return _settled(response, call, facts, state)
+    except RejectedError as error:
+        return _invalid(error)
 
 
 def answer_command(
-    stamp: Stamp, facts: Facts, decision: Decision, settled: Settled, deliveries: Deliveries
+    stamp: Stamp, facts: Facts, decision: Decision, settled: Settled, deliveries: Deliveries | None
 ) -> AnswerDelivery:
     """Return the command that an answer means."""
     return AnswerDelivery(
@@ -64,16 +81,29 @@ def answer_command(
 
 
 def _settled(response: DecisionResponse, call: Call, facts: Facts, state: Any) -> Settled:
-    outcome: ToolAnswered | ToolRefused | LeftOpen = LeftOpen()
+    outcome: Outcome = LeftOpen()
     for action in response.actions or ():
-        if isinstance(action, ToolResultAction):
-            outcome = _result(action, call, facts)
-        elif isinstance(action, ToolErrorAction):
-            outcome = ToolRefused(action.error, bool(action.retryable), action.code, action.detail)
+        outcome = _outcome(action, call, facts)
     new_state = _new_state(response.state, state)
     if new_state is _SAME:
         return Settled(outcome)
     return Settled(outcome, new_state, has_state=True)
+
+
+def _outcome(action: Action, call: Call, facts: Facts) -> Outcome:
+    """Return how a call ends. Raises `InvalidLlmResponse` for a reply that cannot be read."""
+    match action:
+        case ToolResultAction():
+            return _result(action, call, facts)
+        case ToolErrorAction():
+            return ToolRefused(action.error, bool(action.retryable), action.code, action.detail)
+        case LlmResultAction():
+            return read_reply(facts.agent.config.get("format"), action.response)
+        case LlmErrorAction():
+            retryable = bool(action.retryable)
+            return ModelFailure(action.error, action.code, retryable, action.detail)
+        case _:
+            raise DefectError(f"{action.type} was let through")
 
 
 _SAME: Final = object()
@@ -104,12 +134,16 @@ def _result(action: ToolResultAction, call: Call, facts: Facts) -> ToolAnswered 
     return ToolAnswered(text)
 
 
+def _invalid(error: RejectedError) -> DeliveryFailed:
+    return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
+
+
 def _refused(response: DecisionResponse, call: Call) -> DeliveryFailed | None:
     """Return what is wrong with an answer as a whole. Source: decision-protocol P-2, P-3, D-8."""
     try:
         check_response(response, decides="engine")
     except RejectedError as error:
-        return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
+        return _invalid(error)
     problem = _unsupported(response, call)
     return DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True) if problem else None
 
@@ -117,17 +151,14 @@ def _refused(response: DecisionResponse, call: Call) -> DeliveryFailed | None:
 def _unsupported(response: DecisionResponse, call: Call) -> str:
     """Say what of an answer cannot be applied; empty where all of it can."""
     actions = response.actions or ()
-    if len(actions) > 1 or not all(
-        isinstance(action, ToolResultAction | ToolErrorAction) for action in actions
-    ):
-        return "an answer to tool.execute takes one tool.result or tool.error"
-    named = {
-        action.id for action in actions if isinstance(action, ToolResultAction | ToolErrorAction)
-    }
-    if named - {None, call.id}:
-        return "an answer to tool.execute settles the call that it was asked about"
+    kind = "tool" if call.kind == "tool_call" else "llm"
+    settles = {f"{kind}.result", f"{kind}.error"}
+    if len(actions) > 1 or not all(action.type in settles for action in actions):
+        return f"an answer to {kind}.execute takes one {kind}.result or {kind}.error"
+    if {action.id for action in actions if isinstance(action, Settles)} - {None, call.id}:
+        return f"an answer to {kind}.execute settles the call that it was asked about"
     if response.messages or response.agent is not None:
-        return "an answer to tool.execute takes no messages and no agent"
+        return f"an answer to {kind}.execute takes no messages and no agent"
     if call.overlap and response.state is not None:
         return "a tool that may overlap takes no state"
     return ""

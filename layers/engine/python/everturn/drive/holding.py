@@ -39,7 +39,10 @@ class Terms:
     """Whether the lease on the queue message still stands."""
 
     floor_ms: int = 0
-    """A timer's due time: its firing proves that it has come. Source: architecture 4."""
+    """A timer's due time: its firing proves that it has come. Source: architecture 4.
+
+    A clock that is behind it counts on from there.
+    """
 
 
 class Holding:
@@ -59,6 +62,7 @@ class Holding:
         self._reader = reader
         self._clock = clock
         self._terms = terms
+        self._behind_ms = max(0, terms.floor_ms - clock.now_ms())
         self._attempts = attempts
         self._epoch: int | None = None
         self._loaded: Loaded | None = None
@@ -89,7 +93,7 @@ class Holding:
 
     def now_ms(self) -> int:
         """Return the time, which is never before the timer that woke us."""
-        return max(self._clock.now_ms(), self._terms.floor_ms)
+        return self._clock.now_ms() + self._behind_ms
 
     def load(self) -> Watch | None:
         """Read the session; return who reads it, or `None` where there is nothing to drive.

@@ -20,6 +20,7 @@ from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
 from everturn.protocol.wire import to_json
 from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
+from everturn.session.decide.model_call import route_of_calls
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts
@@ -43,7 +44,8 @@ def rebuilt(
     Raises `DefectError` where the rebuilt one is not the one that was committed.
     """
     asked = requested_event(call, logged)
-    header = header_for(facts.agent, facts.route)
+    route = route_of_calls(facts) if call.handler == "worker" else facts.route
+    header = header_for(facts.agent, route)
     if digest(header) != session.header_sha or asked.private.header_seq != session.header_seq:
         header = stored_header()
     return rebuild(asked, header, facts.path)

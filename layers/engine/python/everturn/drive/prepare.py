@@ -16,7 +16,7 @@ from everturn.drive.llm import REQUEST_LIMIT_S, Attempt, rebuilt, requested_even
 from everturn.drive.machine import SlowDelivery, is_function, obstacle, patiently
 from everturn.drive.question import pointless, question_body, to_answer_command, unsendable
 from everturn.drive.stream import Stream
-from everturn.drive.tool import to_command, to_request
+from everturn.drive.tool import model_order, to_command, to_request, tool_order
 from everturn.drive.tools import Tools
 from everturn.errors import DefectError
 from everturn.llm.formats.anthropic import UnsupportedContent
@@ -35,6 +35,7 @@ from everturn.session.propose import (
     HandToMachine,
     NoteLastWords,
 )
+from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
@@ -96,9 +97,7 @@ class Preparer:
         call = holding.session.call(effect.call_id)
         if call is None:
             raise DefectError(f"there is no model call {effect.call_id}")
-        logged = holding.loaded.logged
-        request = rebuilt(holding.session, call, logged, holding.loaded.facts, self._stored_header)
-        asked = requested_event(call, logged)
+        request, asked = self._rebuilt(call), requested_event(call, holding.loaded.logged)
         limit_s = self._time_left_s(call.deadline_ms, REQUEST_LIMIT_S)
         until = time.monotonic() + limit_s
         stream.begin(
@@ -157,7 +156,16 @@ class Preparer:
         if call is None:
             raise DefectError(f"there is nothing to deliver for {decision.id}")
         loaded, owner = holding.loaded, self._owner()
-        return to_request(holding.session, decision, call, loaded, state, owner)
+        if call.kind == "llm_call":
+            order = model_order(call, requested_event(call, loaded.logged), self._rebuilt(call))
+        else:
+            order = tool_order(holding.session, call, loaded)
+        return to_request(holding.session, decision, call, order, loaded, state, owner)
+
+    def _rebuilt(self, call: Call) -> BuiltRequest:
+        loaded = self._holding.loaded
+        session = self._holding.session
+        return rebuilt(session, call, loaded.logged, loaded.facts, self._stored_header)
 
     def _heard(
         self, decision: Decision, call: Call | None, state: Any

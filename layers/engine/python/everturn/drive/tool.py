@@ -1,4 +1,7 @@
-"""What a `tool.execute` says, and what its answer means as a command; it sends nothing."""
+"""What an order to run a call says, and what its answer means as a command; it sends nothing.
+
+This is for agents that the engine decides; `question` is for those whose worker does.
+"""
 
 from __future__ import annotations
 
@@ -10,61 +13,71 @@ from everturn.commands.tool_answers import answer_command, settled_by
 from everturn.drive.decision import failed_delivery
 from everturn.drive.holding import MakeCommand
 from everturn.errors import DefectError
+from everturn.llm.formats.bodies import to_body
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer
 from everturn.ports.sessions import Logged
 from everturn.protocol.wire import to_json
-from everturn.session.ask import ToolAsk, tool_request
+from everturn.session.ask import Ask, execution_request
 from everturn.session.commands import DeferDecision, Deliveries
 from everturn.session.events.decisions import AsOf, DecisionDispatched
+from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts
-from everturn.session.proposal import execution_proposal
+from everturn.session.proposal import Proposal, execution_proposal
+from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision, Session
-from everturn.session.trigger import idempotency_key
+from everturn.session.trigger import Trigger, idempotency_key, llm_execute, tool_execute
 from everturn.tools.schema import check_input
+
+Order = tuple[Trigger, Proposal]
+"""What is to be run, and what the engine would answer itself."""
+
+
+def tool_order(session: Session, call: Call, loaded: Loaded) -> Order:
+    """Return the order to run a tool. Source: decision-protocol 8.4."""
+    arguments = _asked(call, loaded.logged).arguments or ""
+    agent = loaded.facts.agent
+    tool = agent.tool(call.name)
+    checked = to_json(check_input(tool.get("input") if tool else None, arguments))
+    trigger = tool_execute(call, arguments, checked, idempotency_key(session.session_id, call))
+    proposed = execution_proposal(call.name, checked, agent.config, is_undeclared=tool is None)
+    return trigger, proposed
+
+
+def model_order(call: Call, asked: ModelCallRequested, built: BuiltRequest) -> Order:
+    """Return the order to run a model call, in the format that was asked for.
+
+    Raises `UnsupportedContent` where the format has no place for it. Source: 8.6, W-1.
+    """
+    body = to_body(asked.format, built.body, built.failed) if asked.format else built.body
+    return llm_execute(asked, call, body), {}
 
 
 def to_request(
     session: Session,
     decision: Decision,
     call: Call,
+    order: Order,
     loaded: Loaded,
     state: Any,
     owner: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the delivery's body; one decision gives one body, but for attempt and deadline."""
-    logged, facts = loaded.logged, loaded.facts
-    asked = _asked(call, logged)
-    as_of = _as_of(decision, logged)
-    tool = facts.agent.tool(call.name)
-    arguments = asked.arguments or ""
-    checked = to_json(check_input(tool.get("input") if tool else None, arguments))
-    about: dict[str, Any] = {
-        "id": call.id,
-        "name": call.name,
-        "arguments": arguments,
-        "attempt": call.attempt,
-        "deadline_ms": call.deadline_ms,
-    }
-    key = idempotency_key(session.session_id, call)
-    if key is not None:
-        about["idempotency_key"] = key
-    return tool_request(
-        ToolAsk(
+    as_of = _as_of(decision, loaded.logged)
+    trigger, proposed = order
+    return execution_request(
+        Ask(
             session_id=session.session_id,
             decision_id=decision.id,
             agent_id=session.agent_id,
             identity=owner,
             turn_id=call.turn_id or None,
-            call=about,
-            input=checked,
-            proposed=execution_proposal(
-                call.name, checked, facts.agent.config, is_undeclared=tool is None
-            ),
+            trigger=trigger,
+            proposed=proposed,
             as_of=as_of,
-            open_calls=_open_calls(as_of, logged),
-            path=facts.path,
-            agent=facts.agent.config,
+            open_calls=_open_calls(as_of, loaded.logged),
+            path=loaded.facts.path,
+            agent=loaded.facts.agent.config,
             state=state,
             attempt=decision.attempt,
             deadline_ms=decision.deadline_ms or 0,
@@ -97,22 +110,24 @@ def _open_calls(as_of: AsOf, logged: tuple[Logged, ...]) -> list[dict[str, Any]]
         event.id: (seq, event)
         for commit in logged
         for seq, event in commit.numbered()
-        if isinstance(event, ToolCallRequested)
+        if isinstance(event, ToolCallRequested | ModelCallRequested)
     }
     shown = []
     for one in as_of.calls:
         seq, event = asked[one["id"]]
+        is_tool = isinstance(event, ToolCallRequested)
         call = Call(
             id=event.id,
-            kind="tool_call",
+            kind="tool_call" if is_tool else "llm_call",
             seq=seq,
             retry=event.retry,
             status=one["status"],
             attempt=one["attempt"],
-            name=event.name,
+            name=getattr(event, "name", ""),
             handler=event.handler,
+            stream=getattr(event, "stream", False),
         )
-        shown.append(as_call(call, event))
+        shown.append(as_call(call, event if isinstance(event, ToolCallRequested) else None))
     return shown
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from http import HTTPStatus
 from typing import Final
 
 from everturn.errors import TerminalError
@@ -97,20 +96,3 @@ def detail_of(failure: ModelFailed) -> dict[str, str | int]:
     if failure.request_id is not None:
         detail["request_id"] = failure.request_id
     return detail
-
-
-_OVERLOADED: Final = {HTTPStatus.SERVICE_UNAVAILABLE, 529}
-"""529 is what some providers answer when they are overloaded; it has no registered name."""
-
-
-def code_of_status(status: int) -> FailureCode:
-    """Return the cause that a provider's HTTP error status stands for. Source: L-9, vocabulary."""
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return FailureCode.RATE_LIMIT
-    if status in _OVERLOADED:
-        return FailureCode.OVERLOADED
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return FailureCode.SERVER
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return FailureCode.AUTH
-    return FailureCode.INVALID_REQUEST

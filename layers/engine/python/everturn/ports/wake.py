@@ -25,6 +25,14 @@ class FunctionRun:
     """When it is given up."""
 
 
+def dedup_of_commit(created: str, version: int) -> str:
+    """Return the name of a commit's wake-up: whoever sends it, it is one message.
+
+    Source: storage-and-commits, "Commits" 5.
+    """
+    return f"{created}.{version}"
+
+
 class Wake(Protocol):
     """Sends wake-ups to drivers, now or later."""
 

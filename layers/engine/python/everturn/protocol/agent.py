@@ -183,6 +183,8 @@ def check_definition(definition: AgentDefinition) -> None:
         raise SchemaViolation("/worker: should be an http(s) URL or a Lambda function ARN")
     if worker is None and definition.decides == "worker":
         raise SchemaViolation("/decides: worker is set, but there is no worker")
+    if worker is None and definition.handler == "worker":
+        raise SchemaViolation("/handler: worker is set, but there is no worker")
     if worker is None and definition.worker_secret is not None:
         raise SchemaViolation("/worker_secret: is set, but there is no worker")
     check_agent(definition, decides=who_decides(definition))

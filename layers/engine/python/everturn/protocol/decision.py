@@ -40,7 +40,7 @@ from everturn.protocol.limits import (
 )
 from everturn.protocol.message import DraftMessage, Message, MessageTree, check_message
 from everturn.protocol.trigger import Trigger
-from everturn.protocol.wire import Json, Maybe, Seq, WireModel, parse, to_json
+from everturn.protocol.wire import Json, Maybe, Seq, WireModel, to_json
 from everturn.rejections import DoneWithInterrupt, InvalidHandler, MultipleDone, SchemaViolation
 
 
@@ -91,16 +91,6 @@ class DecisionRequest(WireModel):
 
 DECISION_REQUEST = TypeAdapter(DecisionRequest)
 DECISION_RESPONSE = TypeAdapter(DecisionResponse)
-
-
-def read_response(data: Json, *, decides: Decides) -> DecisionResponse:
-    """Return the response that `data` is, checked.
-
-    Raises `SchemaViolation`, `InvalidId` and the errors of `check_response`.
-    """
-    response = parse(DECISION_RESPONSE, data)
-    check_response(response, decides=decides)
-    return response
 
 
 def check_response(response: DecisionResponse, *, decides: Decides) -> None:

@@ -216,8 +216,3 @@ def read_frame(data: Json) -> InFrame:
     if isinstance(frame, InputFrame):
         check_input(frame.input)
     return frame
-
-
-def to_error_frame(body: dict[str, Json], frame_id: str | None = None) -> ErrorFrame:
-    """Return an error body of `errors.to_http` as a frame."""
-    return ErrorFrame.model_validate(body | {"type": "error", "id": frame_id})

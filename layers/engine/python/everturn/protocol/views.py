@@ -262,6 +262,9 @@ class ErrorBody(WireModel):
 
     code: str
     message: str
+    ok: Maybe[Literal[False]] = None
+    """On the routes whose answers say `ok: true` for a call or a question: it is not."""
+
     hint: Maybe[str] = None
     """What to do instead."""
 

@@ -1,4 +1,4 @@
-"""The body of a `tool.execute` delivery, a pure function of what the first one rested on.
+"""The body of an order to run a call, a pure function of what its first delivery rested on.
 
 It must not read anything, nor send it.
 """
@@ -16,19 +16,19 @@ from everturn.session.question import tree
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAsk:
-    """Everything that a `tool.execute` says, each value read from the log."""
+class Ask:
+    """Everything that an order to run a call says, each value read from the log.
+
+    A worker that decides is asked by `question` instead.
+    """
 
     session_id: str
     decision_id: str
     agent_id: str
     identity: Mapping[str, Any]
     turn_id: str | None
-    call: Mapping[str, Any]
-    """`{id, name, arguments, attempt, deadline_ms?}` of the call to run."""
-
-    input: Mapping[str, Any]
-    """The engine's check of the arguments: `ToolInput` as JSON."""
+    trigger: Mapping[str, Any]
+    """A `tool.execute` or an `llm.execute`."""
 
     proposed: Mapping[str, Any]
     as_of: AsOf
@@ -42,7 +42,7 @@ class ToolAsk:
     deadline_ms: int
 
 
-def tool_request(ask: ToolAsk) -> dict[str, Any]:
+def execution_request(ask: Ask) -> dict[str, Any]:
     """Return the `DecisionRequest`; only `attempts` and `deadline` differ in a redelivery.
 
     An engine-decided agent's worker gets the path as far back as the model's window reaches, so
@@ -50,24 +50,12 @@ def tool_request(ask: ToolAsk) -> dict[str, Any]:
     """
     path = [node for node in ask.path if node.seq <= ask.as_of.seq]
     messages = [dict(node.message) for node in path]
-    trigger: dict[str, Any] = {
-        "type": "tool.execute",
-        "id": ask.call["id"],
-        "name": ask.call["name"],
-        "arguments": ask.call["arguments"],
-        "input": dict(ask.input),
-        "attempt": ask.call["attempt"],
-    }
-    if ask.call.get("deadline_ms") is not None:
-        trigger["deadline"] = to_rfc3339(ask.call["deadline_ms"])
-    if ask.call.get("idempotency_key"):
-        trigger["idempotency_key"] = ask.call["idempotency_key"]
     return {
         "session_id": ask.session_id,
         "decision_id": ask.decision_id,
         "agent_id": ask.agent_id,
         "identity": dict(ask.identity),
-        "trigger": trigger,
+        "trigger": dict(ask.trigger),
         "proposed": dict(ask.proposed),
         "state": ask.state,
         "agent": dict(ask.agent),

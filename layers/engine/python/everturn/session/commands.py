@@ -242,18 +242,19 @@ class SetBudgets:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDelivery:
-    """A worker answered a `tool.execute`."""
+    """A worker answered an order to run a call, where the engine decides."""
 
     stamp: Stamp
     facts: Facts
     decision_id: str
     attempt: int
-    outcome: ToolAnswered | ToolRefused | LeftOpen
+    outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen
     state: Any = None
     """A new agent state, where the answer had one that differs from the one that holds."""
 
     has_state: bool = False
-    deliveries: Deliveries = field(default_factory=Deliveries)
+    deliveries: Deliveries | None = field(default_factory=Deliveries)
+    """`None` where it came from outside a driver, which alone makes deliveries."""
 
 
 @dataclass(frozen=True, slots=True)

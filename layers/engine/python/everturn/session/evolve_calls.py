@@ -49,8 +49,8 @@ def with_model_event(
             after = _dispatched(session, event.id, event.attempt, event.deadline_ms)
         case ModelCallCompleted():
             done = without_call(session, event.id)
-            truncated = event.finish_reason == "length"
-            after = _spent(done, event.usage, event.cost, truncated=truncated)
+            is_cut_off = event.finish_reason == "length"
+            after = _spent(_with_cut_off(done, is_cut_off=is_cut_off), event.usage, event.cost)
         case ModelCallErrored(retryable=True):
             again = _scheduled(session, event.id, event.next_attempt_at_ms)
             after = _spent(again, event.usage, event.cost)
@@ -172,9 +172,13 @@ def without_call(session: Session, call_id: str) -> Session:
     return replace(session, calls=tuple(call for call in session.calls if call.id != call_id))
 
 
-def _spent(
-    session: Session, usage: Usage | None, cost: str | None, *, truncated: bool = False
-) -> Session:
+def _with_cut_off(session: Session, *, is_cut_off: bool) -> Session:
+    """Return `session` knowing whether the newest reply of its turn was cut off."""
+    turn = session.turn
+    return replace(session, turn=replace(turn, truncated=is_cut_off)) if turn else session
+
+
+def _spent(session: Session, usage: Usage | None, cost: str | None) -> Session:
     if session.spent is not None:
         session = replace(session, spent=session.spent.plus(usage, cost))
     turn = session.turn
@@ -184,6 +188,5 @@ def _spent(
         turn,
         usage=turn.usage.plus(usage or Usage()),
         cost=format(Decimal(turn.cost) + Decimal(cost or "0"), "f"),
-        truncated=turn.truncated or truncated,
     )
     return replace(session, turn=spent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from everturn.protocol.ids import uuid7
 from everturn.session.budget import Budget
@@ -37,6 +37,10 @@ class PathMessage:
     message: Mapping[str, Any]
     size_bytes: int
     is_error: bool = False
+
+
+WORKERS_ROUTE: Final = "worker"
+"""Stands for the provider of model calls that the worker runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from everturn.session.events.stored import Event
+from everturn.session.facts import WORKERS_ROUTE
 from everturn.session.state import Session
 
 FORMAT: Final = 1
@@ -34,12 +35,13 @@ SECOND: Final = frozenset(
 def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
-    The first one knows no workers that decide, no answers that come later, no interrupts, no
-    cancels and no budgets of sessions.
+    The first one knows no workers that decide or that run the model, no answers that come later, no
+    interrupts, no cancels and no budgets of sessions.
     """
+    is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")
     later = any(one.status == "deferred" for one in session.decisions)
     held = later or bool(session.interrupts) or bool(session.aborting) or session.is_cancelled
     held = held or session.spent is not None
-    if session.decides == "worker" or held or any(event.type in SECOND for event in events):
+    if is_workers or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

@@ -21,6 +21,7 @@ from everturn.store.batches import batch_get, chunks
 from everturn.store.blobs import ErasableBlobs
 from everturn.store.codec import opened, readable
 from everturn.store.compression import unpack
+from everturn.store.due import past_due
 from everturn.store.dynamo_errors import (
     AwsError,
     Fault,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = DYNAMODB_TRANSACTION_ITEMS - 1
 """Items deleted at once; the hundredth action looks at the tombstone."""
-
-_ROTATION_S: Final = 300
-"""A sweep begins at the next shard after so long, so that a limit starves none of them."""
 
 
 class Deletions:
@@ -136,11 +134,9 @@ class Deletions:
 
     def deletions(self, now_epoch_s: int, limit: int) -> tuple[Deletion, ...]:
         """Return what is left to do: at most one Query a shard, a BatchGetItem for tombstones."""
-        entries: list[Item] = []
-        first = now_epoch_s // _ROTATION_S % len(keys.DELETED_SHARDS)
-        for shard in (*keys.DELETED_SHARDS[first:], *keys.DELETED_SHARDS[:first]):
-            if len(entries) < limit:
-                entries += self._due(shard, now_epoch_s, limit - len(entries))
+        entries = past_due(
+            self._client, self._table, self._pace, keys.DELETED_SHARDS, now_epoch_s, limit
+        )
         notes: list[Item] = []
         heads: list[Item] = []
         for entry in entries:
@@ -186,20 +182,6 @@ class Deletions:
     def _while_it_stands(self, request: Callable[[], Any]) -> bool:
         """Make a request; returns whether its condition, that the tombstone stands, held."""
         return if_holds(self._pace, request) is None
-
-    def _due(self, shard: str, now_epoch_s: int, limit: int) -> list[Item]:
-        with dynamo_errors():
-            answer = when_free(
-                self._pace,
-                lambda: self._client.query(
-                    TableName=self._table,
-                    IndexName=keys.DUE_INDEX,
-                    KeyConditionExpression="due_shard = :shard AND due_epoch_s <= :now",
-                    ExpressionAttributeValues=to_item({":shard": shard, ":now": now_epoch_s}),
-                    Limit=limit,
-                ),
-            )
-        return [dict(item) for item in answer["Items"]]
 
 
 def _is_deleted(created: str) -> dict[str, Any]:

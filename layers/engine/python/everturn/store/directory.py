@@ -16,11 +16,11 @@ from everturn.protocol.json_text import compact
 from everturn.session.formats import FORMAT
 from everturn.session.refs import BlobPlace
 from everturn.store import keys
-from everturn.store.attributes import Item, from_item, to_item
+from everturn.store.attributes import from_item, to_item
 from everturn.store.blobs import Blobs
-from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
 from everturn.store.dynamo_errors import dynamo_errors, if_holds, when_free
+from everturn.store.lookups import tenant_record, values_at
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ class DynamoDirectory:
 
     def tenant(self, tenant: str) -> Mapping[str, Any] | None:
         """One GetItem."""
-        values = self._get(keys.tenant_pk(tenant), keys.META)
-        record: dict[str, Any] | None = loads(values["record"]) if values else None
-        return record
+        return tenant_record(self._client, self._table, self._pace, tenant)
 
     def put_tenant(self, tenant: str, record: Mapping[str, Any]) -> None:
         """One PutItem."""
@@ -189,15 +187,7 @@ class DynamoDirectory:
         self._delete(keys.connection_pk(connection_id), keys.META)
 
     def _get(self, pk: str, sk: str) -> dict[str, Any] | None:
-        with dynamo_errors():
-            answer = when_free(
-                self._pace,
-                lambda: self._client.get_item(
-                    TableName=self._table, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True
-                ),
-            )
-        item: Item | None = answer.get("Item")
-        return opened(item) if item else None
+        return values_at(self._client, self._table, self._pace, pk, sk)
 
     def _put(self, pk: str, sk: str, values: Mapping[str, Any]) -> bool:
         """Write an item; returns whether it replaced one."""

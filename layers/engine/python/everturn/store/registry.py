@@ -6,7 +6,6 @@ It must not make a key, nor see one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from json import loads
 from typing import TYPE_CHECKING, Any
 
 from everturn.ports.registry import KeyEntry
@@ -17,6 +16,7 @@ from everturn.store.attributes import Item, to_item
 from everturn.store.batches import query_all
 from everturn.store.codec import opened, readable
 from everturn.store.dynamo_errors import dynamo_errors, if_holds, when_free
+from everturn.store.lookups import tenant_record, values_at
 from everturn.store.pace import Pace
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class DynamoRegistry:
 
     def tenant(self, tenant: str) -> Mapping[str, Any] | None:
         """One GetItem."""
-        values = self._get(keys.tenant_pk(tenant), keys.META)
-        record: dict[str, Any] | None = loads(values["record"]) if values else None
-        return record
+        return tenant_record(self._client, self._table, self._pace, tenant)
 
     def add_key(self, entry: KeyEntry) -> bool:
         """One TransactWriteItems."""
@@ -91,7 +89,9 @@ class DynamoRegistry:
 
     def remove_key(self, tenant: str, key_id: str) -> bool:
         """One GetItem, one TransactWriteItems."""
-        values = self._get(keys.tenant_pk(tenant), keys.key_sk(key_id))
+        values = values_at(
+            self._client, self._table, self._pace, keys.tenant_pk(tenant), keys.key_sk(key_id)
+        )
         if values is None:
             return False
         listed = to_item({"pk": keys.tenant_pk(tenant), "sk": keys.key_sk(key_id)})
@@ -110,16 +110,6 @@ class DynamoRegistry:
             self._pace, lambda: self._client.transact_write_items(TransactItems=list(actions))
         )
         return stands is None
-
-    def _get(self, pk: str, sk: str) -> dict[str, Any] | None:
-        with dynamo_errors():
-            answer = when_free(
-                self._pace,
-                lambda: self._client.get_item(
-                    TableName=self._table, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True
-                ),
-            )
-        return opened(answer["Item"]) if "Item" in answer else None
 
     def _partition(self, pk: str, prefix: str) -> Iterator[dict[str, Any]]:
         request: dict[str, Any] = {

@@ -19,6 +19,7 @@ from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.codec import opened
 from everturn.store.compression import pack, unpack
+from everturn.store.due import past_due
 from everturn.store.dynamo_errors import Fault, dynamo_errors, fault_of, if_holds, when_free
 from everturn.store.pace import Pace
 from everturn.store.tombstones import text_in
@@ -30,9 +31,6 @@ _PREFIX: Final = "watcher#"
 """Each subscription is an attribute `watcher#<connection>#<subscription>`, its value the turn and,
 where it ends by itself, a space and the second: several come and go without meeting, and without a
 map that has to be there first."""
-
-_ROTATION_S: Final = 300
-"""A sweep begins at the next shard after so long, so that a limit starves none of them."""
 
 
 class Watching:
@@ -192,19 +190,8 @@ class Watching:
 
     def due(self, now_epoch_s: int, limit: int) -> tuple[SessionKey, ...]:
         """Return sessions past their time, eventually consistent: at most one Query a shard."""
-        found: list[SessionKey] = []
-        first = now_epoch_s // _ROTATION_S % len(keys.DUE_SHARDS)
-        for shard in (*keys.DUE_SHARDS[first:], *keys.DUE_SHARDS[:first]):
-            if len(found) >= limit:
-                break
-            answer = self._query(
-                IndexName=keys.DUE_INDEX,
-                KeyConditionExpression="due_shard = :shard AND due_epoch_s <= :now",
-                ExpressionAttributeValues=to_item({":shard": shard, ":now": now_epoch_s}),
-                Limit=limit - len(found),
-            )
-            found += [keys.session_of(item["pk"]["S"]) for item in answer["Items"]]
-        return tuple(found)
+        found = past_due(self._client, self._table, self._pace, keys.DUE_SHARDS, now_epoch_s, limit)
+        return tuple(keys.session_of(item["pk"]["S"]) for item in found)
 
     def _query(self, **request: Any) -> dict[str, Any]:
         with dynamo_errors():

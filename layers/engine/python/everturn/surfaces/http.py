@@ -49,7 +49,7 @@ class HttpApi:
                 query = event.query_string_parameters or {}
                 return answer(*operation(Request(caller, path, query, event.raw_event)))
             except Exception as error:  # noqa: BLE001  # the one place where the table is applied
-                return failed(error)
+                return failed(error, says_ok=route.says_ok)
 
         return handle
 

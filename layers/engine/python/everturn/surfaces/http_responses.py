@@ -47,10 +47,11 @@ def answer(status: int, body: dict[str, Any]) -> Response[str]:
     return Response(int(status), JSON, text, headers=headers)
 
 
-def failed(error: BaseException) -> Response[str]:
+def failed(error: BaseException, *, says_ok: bool = False) -> Response[str]:
     """Return the answer to an error, and log it at its family's level."""
     log_failure(error)
-    response = answer(*to_http(error))
+    status, body = to_http(error)
+    response = answer(status, {"ok": False, **body} if says_ok else body)
     response.headers |= _challenge(error)
     return response
 

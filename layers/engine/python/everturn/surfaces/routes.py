@@ -32,6 +32,8 @@ class Route:
     """What a client token has to carry. Source: agent-runs.md, scopes."""
 
     function: Literal["http_api", "reader"] = "http_api"
+    says_ok: bool = False
+    """Its refusals say `ok: false`, as its answers say `ok: true`. Source: F-2, O-21."""
 
 
 ROUTES: Final = (
@@ -49,7 +51,7 @@ ROUTES: Final = (
         "sessions:read",
         "reader",
     ),
-    Route("settle_call", "POST", "/v1/sessions/{session_id}/calls/settle"),
+    Route("settle_call", "POST", "/v1/sessions/{session_id}/calls/settle", says_ok=True),
     Route(
         "interrupt_session",
         "POST",
@@ -81,7 +83,7 @@ ROUTES: Final = (
     Route("get_owner_budget", "GET", "/v1/budgets/owners/{owner_id}"),
     Route("put_owner_budget", "PUT", "/v1/budgets/owners/{owner_id}"),
     Route("delete_owner_budget", "DELETE", "/v1/budgets/owners/{owner_id}"),
-    Route("submit_answer", "POST", "/v1/workers/submit"),
+    Route("submit_answer", "POST", "/v1/workers/submit", says_ok=True),
     Route("list_agents", "GET", "/v1/agents"),
     Route("put_agent", "PUT", "/v1/agents/{agent_id}"),
     Route("get_agent", "GET", "/v1/agents/{agent_id}"),

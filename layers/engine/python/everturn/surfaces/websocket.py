@@ -137,11 +137,13 @@ class Sockets:
         if len(frame) > WEBSOCKET_OUTBOUND_BYTES and "event" in body:
             frame = _bytes(_reference(body))
         for tried in range(TRIES):
+            if tried:
+                self.sleep(0.1 * 2 ** (tried - 1))
             match self.post(connection_id, frame):
                 case Sent():
                     return True
                 case Throttled() | Failed():
-                    self.sleep(0.1 * 2**tried)
+                    continue
                 case Gone():
                     return False
                 case TooLarge():

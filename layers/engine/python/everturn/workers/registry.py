@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from everturn.errors import RejectedError
 from everturn.protocol.wire import parse
-from everturn.workers.tools import Poll, Tool
+from everturn.workers.tools import Poll, Tool, output_of
 
 TRIGGERS: Final = (
     "session.start",
@@ -75,6 +75,6 @@ class Registry:
 
     def _output(self, tool: Tool) -> dict[str, Any] | None:
         """Return the schema of what a tool ends with: its own, else that of its poll."""
-        found = tool.output()
+        found = output_of(tool)
         poll = self.polls.get(tool.name)
-        return poll.output() if found is None and poll is not None else found
+        return output_of(poll) if found is None and poll is not None else found

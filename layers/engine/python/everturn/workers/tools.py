@@ -84,10 +84,6 @@ class Tool:
         }
         return {name: value for name, value in declared.items() if value is not None}
 
-    def output(self) -> dict[str, Any] | None:
-        """Return the schema of its results, where its type says one."""
-        return None if self.adapter is None else output_schema(self.adapter)
-
     def keywords(self, context: Context) -> dict[str, Any]:
         """Return what to call the function with. Raises `ToolError` for what does not fit."""
         try:
@@ -116,9 +112,10 @@ class Poll:
         found = {name: trigger.get(name) for name in self.parameters}
         return found if self.context is None else {**found, self.context: context}
 
-    def output(self) -> dict[str, Any] | None:
-        """Return the schema of its results, where its type says one."""
-        return None if self.adapter is None else output_schema(self.adapter)
+
+def output_of(function: Tool | Poll) -> dict[str, Any] | None:
+    """Return the schema of what a function results in, where its type says one."""
+    return None if function.adapter is None else output_schema(function.adapter)
 
 
 def to_tool(

@@ -122,6 +122,6 @@ def _take_in(journal: Journal, command: SubmitInput, news: list[dict[str, Any]])
     for position, message in enumerate(news):
         body = same_as(queued, f"news.{position}")
         journal.write(message, MessageSource(kind="user"), {"message": body})
-    if not journal.session.calls:
+    if not journal.session.calls and not journal.session.is_paused:  # P-6
         end_step(journal)
         open_model_call(journal)

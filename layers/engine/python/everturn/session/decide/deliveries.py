@@ -1,34 +1,20 @@
-"""Tool calls and their deliveries to the worker: which may start, what an answer means.
+"""Tool calls and their deliveries to the worker: which may start, and by whom they are made.
 
-It must not know how a call ends; that is `tool_result`'s.
+It must not know what an answer means; that is `delivery_answers`'s.
 """
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
-from everturn.session.commands import (
-    AnswerDelivery,
-    DeliverDirectly,
-    Deliveries,
-    LeftOpen,
-    ToolAnswered,
-    ToolRefused,
-)
+from everturn.session.commands import DeliverDirectly, Deliveries, ToolRefused
 from everturn.session.decide.questions import deadline_of, deliver
-from everturn.session.decide.tool_result import (
-    dispatch_tool_call,
-    fail_tool,
-    finish_tool,
-    write_result,
-)
+from everturn.session.decide.tool_result import dispatch_tool_call, fail_tool
 from everturn.session.events.decisions import (
-    DecisionCompleted,
     DecisionDispatched,
     DecisionPrivate,
     DecisionQueued,
 )
-from everturn.session.events.messages import StateUpdated
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.session.journal import Journal
 from everturn.session.slots import has_room
@@ -101,32 +87,3 @@ def deliver_directly(journal: Journal, command: DeliverDirectly) -> None:
             private=DecisionPrivate(started_ms=journal.now_ms),
         )
     )
-
-
-def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
-    """Apply a worker's answer to a live delivery; any other is a no-op. Source: D-11, P-5.
-
-    What the step machine brings counts for its own attempt alone.
-    """
-    decision = journal.session.decision(command.decision_id)
-    call = journal.session.call(decision.call_id) if decision else None
-    if decision is None or call is None or decision.status == "queued":
-        return
-    if decision.by_machine and decision.attempt != command.attempt:
-        return
-    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision.id, attempt=command.attempt))
-    if command.has_state:
-        journal.add(
-            StateUpdated(turn_id=journal.turn_id, state=command.state, anchor=journal.anchor)
-        )
-    match command.outcome:
-        case ToolAnswered(text=text):
-            finish_tool(journal, call, text, decision.id)
-        case ToolRefused() as refused:
-            fail_tool(journal, call, refused, decision_id=decision.id)
-        case LeftOpen():
-            pass
-        case _:
-            assert_never(command.outcome)
-    dispatch_ready(journal, command.deliveries)
-    write_result(journal)

@@ -35,7 +35,8 @@ from everturn.session.decide.cancel import (
     check_not_cancelled,
     note_aborted,
 )
-from everturn.session.decide.deliveries import answer_delivery, deliver_directly
+from everturn.session.decide.deliveries import deliver_directly
+from everturn.session.decide.delivery_answers import answer_delivery
 from everturn.session.decide.delivery_failures import fail_delivery
 from everturn.session.decide.interrupts import raise_interrupt, resume_interrupt
 from everturn.session.decide.model_answer import settle_model_call
@@ -125,8 +126,7 @@ def _hear(
             _hear_worker(journal, command)
         case SettleModelCall():
             settle_model_call(journal, command)
-            if journal.session.decides == "worker":
-                move_on(journal, command.deliveries)
+            move_on(journal, command.deliveries)
         case SettleCall() | RaiseInterrupt() | ResumeInterrupt():
             check_not_cancelled(journal.session)
             _hear_outsider(journal, command)

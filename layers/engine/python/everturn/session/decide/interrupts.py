@@ -1,20 +1,19 @@
-"""Pauses the path and lets it go on: who may, what is given up, what is asked then.
+"""Pauses the path and lets it go on, on an outsider's word: who may, what is asked then.
 
 Source: decision-protocol, section 14.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInterrupted
 from everturn.session.commands import RaiseInterrupt, ResumeInterrupt
 from everturn.session.decide.moving import go_on, move_on
-from everturn.session.decide.questions import drop_all_about, queue
-from everturn.session.decide.turn_end import void_call
+from everturn.session.decide.pausing import pause
+from everturn.session.decide.questions import queue
 from everturn.session.events.decisions import DecisionCompleted
 from everturn.session.events.interrupts import InterruptResumed, Origin
-from everturn.session.events.interrupts import SessionInterrupted as Interrupted
 from everturn.session.journal import Journal
 from everturn.session.state import Session
 
@@ -27,44 +26,6 @@ def raise_interrupt(journal: Journal, command: RaiseInterrupt) -> None:
     if journal.session.turn is None:
         raise NoActiveTurn("The session has no open turn that could be interrupted.")
     pause(journal, command.interrupt_id, command.origin, command.reason, command.payload)
-
-
-def pause(
-    journal: Journal,
-    interrupt_id: str,
-    origin: Origin,
-    reason: str,
-    payload: Any,
-    subject_call: str = "",
-) -> None:
-    """Open an interrupt at the head, and give up the model calls under way.
-
-    An id that the session has had changes nothing. Source: I-1, I-4, I-5.
-    """
-    if _was_raised(journal, interrupt_id):
-        return
-    journal.add(
-        Interrupted(
-            turn_id=journal.turn_id,
-            interrupt_id=interrupt_id,
-            origin=origin,
-            reason=reason,
-            payload=payload,
-            anchor=journal.anchor,
-            subject_call=subject_call or None,
-        )
-    )
-    for call in journal.session.calls:
-        if call.kind == "llm_call":
-            drop_all_about(journal, call.id, "interrupted")
-            void_call(journal, call, "interrupted")
-
-
-def _was_raised(journal: Journal, interrupt_id: str) -> bool:
-    return any(one.id == interrupt_id for one in journal.session.interrupts) or any(
-        isinstance(event, Interrupted) and event.interrupt_id == interrupt_id
-        for _, event in journal.all_events()
-    )
 
 
 def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:

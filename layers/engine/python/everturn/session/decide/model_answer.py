@@ -16,12 +16,17 @@ from everturn.session.commands import (
     ToolRefused,
 )
 from everturn.session.decide.call_ids import with_own_call_ids
-from everturn.session.decide.deliveries import dispatch_ready, refuse_without_worker
-from everturn.session.decide.model_failure import fail_attempt
+from everturn.session.decide.deliveries import refuse_without_worker
+from everturn.session.decide.model_call import route_of_calls
+from everturn.session.decide.model_failure import (
+    decide_finished,
+    fail_attempt,
+    pause_at_end,
+    wants_pause,
+)
 from everturn.session.decide.questions import drop_questions_about, queue_finished
-from everturn.session.decide.tool_result import fail_tool, write_result
-from everturn.session.decide.turn_end import complete_turn
-from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.decide.tool_result import fail_tool
+from everturn.session.decide.turn_end import complete_turn, end_step
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
@@ -40,27 +45,32 @@ def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
         return
     match command.outcome:
         case ModelAnswered() as answer:
-            _answered(journal, call, answer, command)
+            take_reply(journal, call, answer)
         case ModelFailure() as failure:
             fail_attempt(journal, call, failure)
         case _:
             assert_never(command.outcome)
 
 
-def _answered(
-    journal: Journal, call: Call, answer: ModelAnswered, command: SettleModelCall
-) -> None:
-    completed = record_reply(journal, call, answer)
+def take_reply(journal: Journal, call: Call, answer: ModelAnswered) -> None:
+    """Record a whole reply and what it leads to; where a worker decides, it is asked that."""
+    completed = _record_reply(journal, call, answer)
     if completed is None or journal.session.decides == "worker":
         return
-    seq, message = completed
-    _decide_finished(journal, "llm.finished", call.id)
-    route = journal.facts.route
+    seq, end = completed
+    message: Mapping[str, Any] = end.message
+    is_cut_off = answer.finish_reason == "length"
+    if is_cut_off and wants_pause(journal, "on_truncated"):
+        end_step(journal)
+        pause_at_end(journal, end, {"payload.message": same_as(seq, "message")})
+        return
+    decide_finished(journal, "llm.finished", call.id)
+    route = route_of_calls(journal.facts)
     source = MessageSource(kind="model", provider=route.provider, model=route.model)
     if message.get("content") or message.get("tool_calls"):
-        journal.write(message, source, {"message": same_as(seq, "message")})
+        journal.write(dict(message), source, {"message": same_as(seq, "message")})
     tool_calls = message.get("tool_calls") or []
-    if answer.finish_reason == "length":
+    if is_cut_off:
         _close_cut_off(journal, tool_calls)
         tool_calls = []
     if not tool_calls:
@@ -72,16 +82,14 @@ def _answered(
     _refuse_oversized(journal, tool_calls)
     if not journal.facts.agent.has_worker:
         refuse_without_worker(journal)
-    dispatch_ready(journal, command.deliveries)
-    write_result(journal)
 
 
-def record_reply(
+def _record_reply(
     journal: Journal, call: Call, answer: ModelAnswered
-) -> tuple[int, dict[str, Any]] | None:
-    """Record a whole reply; return its event's number and the message, `None` where it is refused.
+) -> tuple[int, ModelCallCompleted] | None:
+    """Record a whole reply; return its event with its number, `None` where it is refused.
 
-    Where a worker decides, it is asked what the reply means. Source: 8.7, X-7.
+    Source: 8.7, X-7.
     """
     asked = len(answer.message.get("tool_calls") or ())
     if asked > MAX_OPEN_CALLS:
@@ -91,22 +99,21 @@ def record_reply(
         fail_attempt(journal, call, refused)
         return None
     message = with_own_call_ids(journal, {"id": call.id, **answer.message}, {})
-    seq = journal.add(
-        ModelCallCompleted(
-            turn_id=call.turn_id or None,
-            id=call.id,
-            attempt=call.attempt,
-            message=message,
-            finish_reason=answer.finish_reason,
-            usage=answer.usage,
-            cost=answer.cost,
-            private={"blocks": answer.blocks} if answer.blocks else None,
-        )
+    completed = ModelCallCompleted(
+        turn_id=call.turn_id or None,
+        id=call.id,
+        attempt=call.attempt,
+        message=message,
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        cost=answer.cost,
+        private={"blocks": answer.blocks} if answer.blocks else None,
     )
+    seq = journal.add(completed)
+    drop_questions_about(journal, call.id, "call_settled")
     if journal.session.decides == "worker":
-        drop_questions_about(journal, call.id, "call_settled")
         queue_finished(journal, "llm.finished", call, seq)
-    return seq, message
+    return seq, completed
 
 
 def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
@@ -116,16 +123,6 @@ def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> Non
         if call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
             error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
             fail_tool(journal, call, ToolRefused(error, detail={"reason": "too_large"}), attempt=1)
-
-
-def _decide_finished(journal: Journal, trigger: str, call_id: str) -> None:
-    decision_id = journal.mint()
-    journal.add(
-        DecisionQueued(
-            turn_id=journal.turn_id, id=decision_id, trigger_type=trigger, call_id=call_id
-        )
-    )
-    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
 
 
 def _request_tool(

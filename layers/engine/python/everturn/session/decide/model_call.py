@@ -1,15 +1,17 @@
-"""Asks for a model call: header, window, request by reference, dispatch.
+"""Asks for a model call: header, window, request by reference, dispatch to whoever runs it.
 
 It must not know what a model answers.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
 from everturn.session.decide.budgets import may_start
+from everturn.session.decide.questions import queue
 from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.model_calls import (
     Boundary,
@@ -21,12 +23,25 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.sessions import StepStarted
 from everturn.session.evolve_calls import route_of
-from everturn.session.facts import Route
+from everturn.session.facts import WORKERS_ROUTE, Facts, Route
 from everturn.session.journal import Journal
 from everturn.session.request import DERIVATION, build_request, digest, header_for
 from everturn.session.retries import model_retry
 from everturn.session.state import Call
 from everturn.session.window import BYTES_PER_TOKEN, start_for
+
+
+def is_run_by_worker(config: Mapping[str, Any]) -> bool:
+    """Return whether the model calls of a config go to the worker. Source: W-1."""
+    return config.get("handler") == "worker"
+
+
+def route_of_calls(facts: Facts) -> Route:
+    """Return where the agent's own model calls lead: to its worker, or to a provider."""
+    config = facts.agent.config
+    if is_run_by_worker(config):
+        return Route(WORKERS_ROUTE, config["model"], facts.route.context_window)
+    return facts.route
 
 
 def open_model_call(journal: Journal) -> None:
@@ -39,7 +54,8 @@ def open_model_call(journal: Journal) -> None:
         limit = f"a turn may make {MAX_LLM_CALLS_PER_TURN} model calls"
         fail_turn(journal, limit, "budget_exceeded")
         return
-    agent, route = journal.facts.agent, journal.facts.route
+    agent, route = journal.facts.agent, route_of_calls(journal.facts)
+    is_workers = is_run_by_worker(agent.config)
     header = header_for(agent, route)
     record_header(journal, header, route)
     answer_tokens = agent.config.get("max_completion_tokens") or route.default_max_tokens or 0
@@ -52,6 +68,8 @@ def open_model_call(journal: Journal) -> None:
             turn_id=turn.id,
             id=journal.mint(),
             model=agent.config["model"],
+            handler="worker" if is_workers else "server",
+            format=agent.config.get("format") if is_workers else None,
             stream=turn.stream or bool(agent.config.get("stream")),
             retry=retry,
             anchor=journal.anchor,
@@ -68,9 +86,9 @@ def open_model_call(journal: Journal) -> None:
 
 
 def dispatch_model_call(journal: Journal, call: Call) -> bool:
-    """Start the next attempt of `call`, and the step that it is; returns whether it may start.
+    """Start the next attempt of `call`, and the step that it is; ask the worker that runs it.
 
-    Source: session-log TS-3, decision-protocol Y-4.
+    Returns whether it may start. Source: session-log TS-3; decision-protocol W-1, Y-4.
     """
     if not may_start(journal, call):
         return False
@@ -87,6 +105,8 @@ def dispatch_model_call(journal: Journal, call: Call) -> bool:
     if turn is not None:
         step = turn.step + 1
         journal.add(StepStarted(turn_id=turn.id, step=step, call_id=call.id, attempt=attempt))
+    if call.handler == "worker":
+        queue(journal, "llm.execute", turn_id=call.turn_id or None, call_id=call.id)
     return True
 
 

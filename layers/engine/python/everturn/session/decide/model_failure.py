@@ -5,53 +5,86 @@ It must not start an attempt; that is `model_call`'s.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from everturn.session.commands import ModelFailure
+from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.turn_end import end_step, fail_turn
-from everturn.session.events.model_calls import ModelCallErrored
+from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
 from everturn.session.journal import Journal
+from everturn.session.proposal import Ground, proposal
+from everturn.session.refs import Ref
 from everturn.session.retries import max_attempts, wait_ms
 from everturn.session.state import Call
+from everturn.session.trigger import llm_finished
 
 
 def fail_attempt(
     journal: Journal, call: Call, failure: ModelFailure, *, attempt: int | None = None
 ) -> None:
-    """Schedule the next attempt, or end the turn where none is left.
+    """Schedule the next attempt; where none is left, end the turn or have somebody decide.
 
     `attempt` is the one that failed where it is not the running one: it was not allowed to start.
-    Source: decision-protocol R-3, O-4 (`on_failure: fail`).
+    Source: decision-protocol R-3, O-4 (`on_failure`).
     """
     policy = call.retry
     again = failure.retryable and call.attempt < max_attempts(policy)
     wait = wait_ms(
         policy.backoff_base_secs, policy.backoff_max_secs, call.attempt, failure.retry_after_s
     )
-    seq = journal.add(
-        ModelCallErrored(
-            turn_id=call.turn_id or None,
-            id=call.id,
-            attempt=call.attempt if attempt is None else attempt,
-            error=failure.error,
-            code=failure.code,
-            detail=failure.detail,
-            retryable=again,
-            next_attempt_at_ms=journal.now_ms + wait if again else None,
-            usage=failure.usage,
-            cost=failure.cost,
-        )
+    errored = ModelCallErrored(
+        turn_id=call.turn_id or None,
+        id=call.id,
+        attempt=call.attempt if attempt is None else attempt,
+        error=failure.error,
+        code=failure.code,
+        detail=failure.detail,
+        retryable=again,
+        next_attempt_at_ms=journal.now_ms + wait if again else None,
+        usage=failure.usage,
+        cost=failure.cost,
     )
+    seq = journal.add(errored)
     end_step(journal)
     if again:
         return
-    if _is_recovered_by_worker(journal):
-        drop_questions_about(journal, call.id, "call_settled")
-        queue_finished(journal, "llm.finished", call, seq)
+    if not wants_pause(journal, "on_failure"):
+        fail_turn(journal, failure.error, failure.code, failure.detail)
         return
-    fail_turn(journal, failure.error, failure.code, failure.detail)
+    drop_questions_about(journal, call.id, "call_settled")
+    if journal.session.decides == "worker":
+        queue_finished(journal, "llm.finished", call, seq)
+    else:
+        pause_at_end(journal, errored, {})
 
 
-def _is_recovered_by_worker(journal: Journal) -> bool:
-    """Return whether the worker decides what a failed model call means. Source: O-4."""
-    fails = journal.facts.agent.config.get("on_failure") == "fail"
-    return journal.session.decides == "worker" and not fails
+def wants_pause(journal: Journal, wish: Literal["on_failure", "on_truncated"]) -> bool:
+    """Return whether somebody decides what the end of a model call means. Source: O-4."""
+    default = "interrupt" if journal.session.decides == "worker" else "go on"
+    return (journal.facts.agent.config.get(wish) or default) == "interrupt"
+
+
+def pause_at_end(
+    journal: Journal, end: ModelCallCompleted | ModelCallErrored, refs: dict[str, Ref]
+) -> None:
+    """Pause as the engine proposes it where somebody else decides. Source: 8.7, I-11."""
+    decision_id = decide_finished(journal, "llm.finished", end.id)
+    ground = Ground(journal.session.session_id, decision_id, journal.facts.agent.config)
+    (action,) = proposal(llm_finished(end), ground)["actions"]
+    stand = {place.removeprefix("payload.") for place in refs}
+    told = {name: value for name, value in action["payload"].items() if name not in stand}
+    pause(journal, action["interrupt_id"], "frontend", action["reason"], told, refs=refs)
+
+
+def decide_finished(journal: Journal, trigger: str, call_id: str) -> str:
+    """Ask what the end of a call means, and answer; return the question's id. Source: O-6."""
+    decision_id = journal.mint()
+    journal.add(
+        DecisionQueued(
+            turn_id=journal.turn_id, id=decision_id, trigger_type=trigger, call_id=call_id
+        )
+    )
+    journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
+    return decision_id

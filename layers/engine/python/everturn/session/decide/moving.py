@@ -29,6 +29,8 @@ def move_on(journal: Journal, policy: Deliveries | None) -> None:
     if policy is not None:
         dispatch_ready(journal, policy)
     write_result(journal)
+    if policy is not None:
+        promote(journal, policy)
 
 
 def _go_on_unpaused(journal: Journal) -> None:

@@ -20,7 +20,7 @@ from everturn.session.decide.model_call import dispatch_model_call
 from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.questions import EXECUTES, deliver, drop_all_about, turn_of
-from everturn.session.decide.requests import start_tool_call, start_workers_model_call
+from everturn.session.decide.requests import start_tool_call
 from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.journal import Journal
@@ -76,8 +76,6 @@ def _move(journal: Journal, call: Call) -> None:
     lapsed = _lapsed(journal, call)
     due = call.next_attempt_at_ms is not None and call.next_attempt_at_ms <= journal.now_ms
     match call.status, call.kind:
-        case CallStatus.RETRY_SCHEDULED, "llm_call" if due and call.handler == "worker":
-            start_workers_model_call(journal, call)
         case CallStatus.RETRY_SCHEDULED, "llm_call" if due:
             dispatch_model_call(journal, call)
         case CallStatus.RETRY_SCHEDULED, "tool_call" if due and _decides_worker(journal):

@@ -24,7 +24,7 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.shape import Retry
 from everturn.session.events.tool_calls import ToolCallRequested, ToolPrivate
-from everturn.session.facts import Route
+from everturn.session.facts import WORKERS_ROUTE, Route
 from everturn.session.journal import Journal
 from everturn.session.refs import Ref, same_as
 from everturn.session.request import DERIVATION, build_request, explicit_request, header_for
@@ -42,9 +42,6 @@ CONTINUED: Final = (
     "retry",
 )
 """What of an `llm.call` the next proposal goes on with. Source: G-3."""
-
-WORKERS_ROUTE: Final = "worker"
-"""Stands for the provider of model calls that the worker runs."""
 
 
 def request_model_call(journal: Journal, action: Mapping[str, Any]) -> None:
@@ -179,9 +176,7 @@ def start_calls(journal: Journal) -> None:
             continue
         if call.kind == "tool_call":
             start_tool_call(journal, call)
-        elif call.handler == "worker":
-            start_workers_model_call(journal, call)
-        elif not _is_calling(journal):
+        elif call.handler == "worker" or not _is_calling(journal):
             dispatch_model_call(journal, call)
 
 
@@ -190,12 +185,6 @@ def start_tool_call(journal: Journal, call: Call) -> None:
     dispatch_tool_call(journal, call)
     if call.handler == "worker":
         queue(journal, "tool.execute", turn_id=call.turn_id or None, call_id=call.id)
-
-
-def start_workers_model_call(journal: Journal, call: Call) -> None:
-    """Start the next attempt of a model call that the worker runs. Source: W-1."""
-    if dispatch_model_call(journal, call):
-        queue(journal, "llm.execute", turn_id=call.turn_id or None, call_id=call.id)
 
 
 def _is_calling(journal: Journal) -> bool:

@@ -13,7 +13,7 @@ from everturn.protocol.json_text import canonical
 from everturn.rejections import NotYetSupported
 from everturn.session.budget import sets_session_budget
 from everturn.session.commands import Reading
-from everturn.session.decide.interrupts import pause
+from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import EXECUTES
 from everturn.session.decide.requests import open_tool_call, request_model_call
 from everturn.session.decide.settlements import settle

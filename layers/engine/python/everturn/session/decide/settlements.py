@@ -12,7 +12,7 @@ from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.rejections import CallNotOpen, MissingCallId, StaleAttempt, UnknownCall, WrongHandler
 from everturn.session.commands import ModelAnswered, ModelFailure, Reading, ToolRefused
-from everturn.session.decide.model_answer import record_reply
+from everturn.session.decide.model_answer import take_reply
 from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.tool_result import fail_tool, finish_tool
 from everturn.session.events.tool_calls import SettleIgnored
@@ -92,7 +92,7 @@ def settle_open(
         case "tool.error":
             fail_tool(journal, call, _refusal(action), reports=reports)
         case "llm.result" if isinstance(reading, ModelAnswered):
-            record_reply(journal, call, reading)
+            take_reply(journal, call, reading)
         case "llm.result" if isinstance(reading, ModelFailure):
             fail_attempt(journal, call, reading)
         case _:
