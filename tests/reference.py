@@ -38,9 +38,12 @@ OURS: dict[str, set[str]] = {
     },
     "AgentTool": {"effect", "approval", "overlap", "retry", "timeout_secs"},
     "LlmRequest": {"stop", "output_schema"},
-    "tool.execute": {"idempotency_key"},
+    "tool.execute": {"idempotency_key", "answers", "continuation"},
 }
 """Fields that the reference does not have, by definition or by tag."""
+
+OUR_TRIGGERS = frozenset({"tool.poll"})
+"""Triggers that the reference does not have. Source: decision-protocol O-12."""
 
 
 def is_at_hand() -> bool:

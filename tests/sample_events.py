@@ -68,6 +68,7 @@ from everturn.session.events.tool_calls import (
     ToolCallRequested,
     VoidedPrivate,
 )
+from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened, WaitPrivate
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.session.state import Session
@@ -283,4 +284,43 @@ def what_a_plain_turn_lacks() -> list[Event]:
         InterruptResumed(turn_id=turn, interrupt_id="int-1", payload={"confirmed": True}),
         TurnCancelRequested(turn_id=turn, cause="user"),
         SessionCancelled(cause="parent"),
+        WaitOpened(
+            turn_id=turn,
+            id="c1-input-1",
+            kind="question",
+            call_id="c1",
+            name="book",
+            question="Which day?",
+            choices=("today", "tomorrow"),
+            allows_free_text=False,
+            deadline_ms=NOON_MS,
+            private=WaitPrivate(continuation={"step": 2}),
+        ),
+        WaitOpened(
+            turn_id=turn,
+            id="c1-task-1",
+            kind="task",
+            call_id="c1",
+            name="book",
+            task_id="job-7",
+            poll_interval_seconds=5,
+            next_poll_at_ms=NOON_MS,
+        ),
+        WaitExtended(
+            turn_id=turn,
+            id="c1-task-1",
+            kind="task",
+            call_id="c1",
+            poll_interval_seconds=60,
+            next_poll_at_ms=NOON_MS,
+            private=WaitPrivate(continuation="half"),
+        ),
+        WaitClosed(
+            turn_id=turn,
+            id="c1-input-1",
+            kind="question",
+            call_id="c1",
+            outcome="answered",
+            answer="today",
+        ),
     ]

@@ -89,6 +89,10 @@ def show(session_id: SessionId, url: Url, api_key: ApiKey, as_json: AsJson = Fal
     for call in session["calls"]:
         named = call.get("name") or call["kind"]
         typer.echo(f"{'call':<13} {named} {call['status']}, attempt {call['attempt']}")
+    for wait in session["waits"]:
+        asked = wait.get("question") or f"the task {wait['task_id']}"
+        offered = f" [{' | '.join(wait['choices'])}]" if wait.get("choices") else ""
+        typer.echo(f"{'wait':<13} {wait['id']} {wait['name']}: {asked}{offered}")
     for message in session["messages"]:
         typer.echo(f"{message['role']:<13} {_text(message)}")
 
@@ -201,6 +205,28 @@ def send(
         last = _follow(named, as_json=as_json)
     if last.get("outcome") != "done":
         raise typer.Exit(ExitCode.REFUSED)
+
+
+def answer(
+    session_id: SessionId,
+    wait_id: Annotated[str, typer.Argument(help="Id of the wait, as `sessions show` has it.")],
+    url: Url,
+    api_key: ApiKey,
+    text: Annotated[str, typer.Argument(help="What to answer; the reason, with --decline.")] = "",
+    decline: Annotated[bool, typer.Option("--decline", help="Do not answer.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question that a tool asked its user, or decline to."""
+    declined = {"outcome": "rejected", **({"message": text} if text else {})}
+    with at_api(url, api_key) as remote:
+        from everturn_local.remote import place  # noqa: PLC0415
+
+        path = f"/v1/sessions/{place(session_id)}/approvals/{place(wait_id)}"
+        said = remote.post(path, declined if decline else {"answer": text})
+    if as_json:
+        say_json(said)
+    else:
+        typer.echo("it was over already" if said.get("duplicate") else f"answered {wait_id}")
 
 
 def _follow(tail: Tail, *, as_json: bool) -> dict[str, Any]:

@@ -29,7 +29,10 @@ class TurnPrinter:
         if frame["type"] == "delta":
             self._delta(frame["delta"])
         elif frame["type"] == "event":
-            self._event(frame["event"]["payload"])
+            payload = frame["event"]["payload"]
+            self._event(payload)
+            if payload["type"] == "call.wait.opened" and payload["kind"] == "question":
+                self._question(payload)
 
     def end(self) -> None:
         """Close the line that is still open, if there is one."""
@@ -59,6 +62,12 @@ class TurnPrinter:
         if self._streaming:
             self._console.print()
             self._streaming = ""
+
+    def _question(self, payload: dict[str, Any]) -> None:
+        choices = " | ".join(payload.get("choices") or ())
+        offered = f" [{choices}]" if choices else ""
+        self._line("asks", f"{payload['question']}{offered}", "bold")
+        self._line("wait", f"{payload['id']}, for `everturn answer`")
 
     def _event(self, payload: dict[str, Any]) -> None:
         match payload["type"]:

@@ -224,6 +224,12 @@ ROWS = {
     ),
     "cancel_turn": Row(ok=404, thing=Case.session, missing="none"),
     "cancel_session": Row(ok=200, thing=Case.session, missing="none"),
+    "resolve_wait": Row(
+        ok=404,
+        thing=Case.session,
+        missing="none",
+        body=lambda _who, _thing: {"answer": "yes"},
+    ),
     "submit_answer": Row(
         ok=404,
         body=lambda _who, _thing: {"session_id": "none", "decision_id": "d1"},

@@ -17,6 +17,7 @@ from faults.follower import Follower
 from faults.functions import Functions
 from faults.outside import OpenConnections, Workers
 from faults.owner import Owner
+from faults.people import Answerer
 from faults.process import Fate, Killed, Process
 from faults.scenarios import Scenario
 from faults.sources import Message, Queue, Runs, Timers
@@ -87,6 +88,9 @@ class Cluster:
         self.dead_letters = Queue(MAX_STEPS)
         self.inputs = Inputs(self, self.scenario, twice=self.twice is Twice.AT_ONCE)
         self.subscribers = [Subscriber(self, k) for k in self.scenario.readers if k != "poller"]
+        self.people = [
+            Answerer(self, ear, self.twice is Twice.AT_ONCE) for ear in self.subscribers[:1]
+        ]
         self.pollers = [Poller(self) for kind in self.scenario.readers if kind == "poller"]
         self.stoppers = [Stopper(self, self.scenario)] if self.scenario.stops else []
         follower = self.subscribers[0].follower if self.subscribers else Follower()
@@ -114,6 +118,7 @@ class Cluster:
         return [
             self.inputs,
             *self.subscribers,
+            *self.people,
             *self.pollers,
             *self.stoppers,
             self.owner,

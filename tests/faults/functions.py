@@ -18,6 +18,7 @@ from everturn.commands.fan_out import FanOut
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.recover import Recover
+from everturn.commands.resolve_wait import ResolveWait
 from everturn.commands.submit_input import SubmitInput
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.take_input import TakeInput
@@ -90,6 +91,16 @@ class Functions:
             return 200, {"cancelled": stop(caller, KEY.session, turn, {}).is_cancelled}
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
+
+    def answer(self, process: Process, wait: str, text: str) -> tuple[int, dict[str, Any]]:
+        """Answer `POST /v1/sessions/{id}/approvals/{id}`."""
+        try:
+            caller = self._callers(process).by_headers(BEARER)
+            resolve = ResolveWait(self._change(process))
+            was_over = resolve(caller, KEY.session, wait, {"answer": text})
+        except Exception as error:  # noqa: BLE001  # as surfaces/http.py
+            return to_http(error)
+        return 200, {"ok": True, **({"duplicate": True} if was_over else {})}
 
     def reader(
         self, process: Process, cursor: str, sleep: Callable[[float], None]

@@ -21,6 +21,7 @@ from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wire import to_json
 from everturn.push.frames import DeltaPush, EventPush, Push, delta_frame, event_frame
 from everturn.push.outcome import Gone, PushOutcome, Sent
+from everturn.session.decide.questions import EXECUTES
 from faults.process import Process
 from faults.scenarios import MODEL
 from faults.stepwise import Stepwise
@@ -72,9 +73,10 @@ class Workers:
     def answer(self, request: Mapping[str, Any]) -> WorkerAnswer:
         """Run a tool, or refuse to."""
         trigger = request["trigger"]
-        if trigger["type"] not in {"tool.execute", "llm.execute"}:  # it decides: as we would
+        if trigger["type"] not in EXECUTES:  # it decides: as the engine would
             return Answered(DECISION_RESPONSE.validate_python(request["proposed"]))
-        name = trigger.get("name", MODEL)
+        is_poll = trigger["type"] == "tool.poll"
+        name = f"{trigger['name']} poll" if is_poll else trigger.get("name", MODEL)
         script = self.script.get(name, ())
         self.asked[name] += 1
         reply = script[self.asked[name] - 1] if self.asked[name] <= len(script) else "result"
@@ -105,9 +107,23 @@ class Workers:
                 return Answered(DECISION_RESPONSE.validate_python({}))
             case ["result"]:
                 self.started[name, call_id] += 1
-                return result(f"{name} ran")
+                return result(f"{name.removesuffix(' poll')} ran")
             case _:
-                raise AssertionError(f"the worker does not know {reply!r}")
+                return _held(reply, call_id)
+
+
+def _held(reply: str, call_id: str) -> WorkerAnswer:
+    """Return an answer that keeps the call open."""
+    match reply.split():
+        case ["ask"]:
+            return answered({"type": "tool.ask", "question": "May I?"})
+        case ["task", seconds]:
+            interval = {"poll_interval_seconds": float(seconds)}
+            return answered({"type": "tool.task", "task_id": call_id, **interval})
+        case ["pending"]:
+            return answered({"type": "tool.pending"})
+        case _:
+            raise AssertionError(f"the worker does not know {reply!r}")
 
 
 def _model_answer(reply: str, trigger: Mapping[str, Any]) -> WorkerAnswer:

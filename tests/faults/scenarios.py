@@ -87,9 +87,10 @@ class Scenario:
     readers: tuple[Reader, ...] = ("subscriber",)
     worker: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the first requests for a tool meet: `error`, `429`, `503`, `503 30` (Retry-After), or
-    `later`, for a call that is left open.
+    `later`, for a call that is left open; `ask`, or `task 30` (to be polled every 30 s).
 
-    Those for `MODEL` meet `error` (for good), `cut` (a reply that is cut off) or `503`.
+    Polls of `look` are requests for `look poll`, and may be `pending`, too. Those for `MODEL` meet
+    `error` (for good), `cut` (a reply that is cut off) or `503`.
     """
 
     deliveries: Deliveries = field(
@@ -303,6 +304,23 @@ SCENARIOS: Final = (
         ("[[call:look {}]][[call:send {}]][[turn]][[say:both done]]",),
         worker={"look": ("error",)},
         by_machine=frozenset({"send"}),
+    ),
+    Scenario(
+        "a tool that asks twice, and one beside it",
+        ("[[call:send {}]][[call:put {}]][[turn]][[say:both done]]",),
+        worker={"send": ("ask",), "put": ("ask", "ask")},
+    ),
+    Scenario(
+        "a task that is polled thrice, and asks in between",
+        ("[[call:put {}]][[turn]][[say:it is put]]",),
+        worker={"put": ("task 30",), "put poll": ("pending", "ask", "pending")},
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "a task of a worker that decides, polled soon, then after an hour",
+        ("[[call:look {}]][[turn]][[say:seen it]]", "[[call:put {}]][[turn]][[say:done]]"),
+        worker={"look": ("ask", "task 2"), "look poll": ("pending",), "put": ("task 3600",)},
+        decides="worker",
     ),
     Scenario(
         "deltas, and a reader that comes back with its cursor",

@@ -8,6 +8,7 @@ from everturn.protocol.outside import (
     CancelRequest,
     InterruptRequest,
     LateAnswer,
+    Resolution,
     ResumeRequest,
     Settlement,
 )
@@ -19,6 +20,7 @@ from everturn.rejections import (
     DuplicateToolName,
     FormatRequiresWorker,
     InsufficientPrivilege,
+    InvalidAnswer,
     InvalidHandler,
     InvalidId,
     InvalidLlmResponse,
@@ -36,6 +38,7 @@ from everturn.rejections import (
     UnknownDecision,
     UnknownSession,
     UnknownTurn,
+    UnknownWait,
     UnsupportedView,
     WrongHandler,
 )
@@ -100,6 +103,7 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
         "of it, or `turn-<n>` while it is open; one that has ended stays as it is.",
         (Answer(200, "It is stopped, or was over before.", Cancelled, examples.CANCELLED_TURN),),
         body=CancelRequest,
+        needs_body=False,
         refusals=(*BODY, UnknownSession, UnknownTurn, SessionQuarantined),
     ),
     "cancel_session": Spoken(
@@ -107,7 +111,24 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
         "Stops what is open and takes no input from then on; what is recorded can still be read.",
         (Answer(200, "It is over.", Cancelled, examples.CANCELLED),),
         body=CancelRequest,
+        needs_body=False,
         refusals=(*BODY, UnknownSession, SessionQuarantined),
+    ),
+    "resolve_wait": Spoken(
+        "Answer what a call waits for",
+        "Answers a question that a tool asked its user, or declines to. The id is that of a wait, "
+        "as the session and the event `call.wait.opened` have it. One that is over stays as it is.",
+        (Answer(200, "It is recorded, or the question was over.", Answered, {"ok": True}),),
+        body=Resolution,
+        bodies=(("an answer", examples.RESOLUTION), ("a decline", examples.DECLINE)),
+        refusals=(
+            *BODY,
+            InvalidAnswer,
+            UnknownSession,
+            UnknownWait,
+            SessionCancelled,
+            SessionQuarantined,
+        ),
     ),
     "submit_answer": Spoken(
         "Answer a question later",

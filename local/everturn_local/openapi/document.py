@@ -134,7 +134,7 @@ def _operation(route: Route) -> Schema:
         made["parameters"] = parameters
     if spoken.body is not None:
         made["requestBody"] = {
-            "required": True,
+            "required": spoken.needs_body,
             "content": {JSON: content(spoken.body) | {"examples": _named(spoken.bodies)}},
         }
     made["responses"] = responses(route, spoken)

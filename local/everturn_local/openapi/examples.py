@@ -59,6 +59,7 @@ SESSION: Final[dict[str, Any]] = {
     "interrupts": [],
     "messages": [_USER, _REPLY],
     "calls": [],
+    "waits": [],
     "last_outcome": "done",
 }
 
@@ -197,6 +198,8 @@ SETTLEMENT: Final = {
 INTERRUPT: Final = {"interrupt_id": "may-i", "reason": "confirm", "payload": {"amount": 120}}
 INTERRUPTED: Final = {"ok": True, "interrupt_id": "may-i"}
 RESUME: Final = {"interrupt_id": "may-i", "payload": {"confirmed": True}}
+RESOLUTION: Final = {"answer": "yes"}
+DECLINE: Final = {"outcome": "rejected", "message": "Not today."}
 RESUMED: Final = {"ok": True, "session_id": "first", "resumed": True}
 CANCELLED: Final = {"ok": True, "session_id": "first", "cancelled": True}
 CANCELLED_TURN: Final = {**CANCELLED, "turn_id": "t1"}

@@ -21,6 +21,11 @@ PATH_PARAMETERS: Final[dict[str, tuple[str, str, Schema]]] = {
     "turn_id": ("The turn.", "t1", IDENTIFIER),
     "agent_id": ("The agent.", "helper", IDENTIFIER),
     "owner_id": ("The owner.", "user-7", IDENTIFIER),
+    "interrupt_id": (
+        "The wait, as the session has it.",
+        "call_8d63-input-1",
+        {"type": "string", "minLength": 1},
+    ),
     "upload_id": ("The upload.", examples.UPLOAD_ID, {"type": "string", "format": "uuid"}),
 }
 """Parts of paths: what they name, an example, the spelling."""

@@ -54,6 +54,7 @@ class Spoken:
     answers: tuple[Answer, ...]
     takes: tuple[Given, ...] = ()
     body: type[BaseModel] | None = None
+    needs_body: bool = True
     bodies: tuple[tuple[str, Any], ...] = ()
     """Examples of the body by name."""
 

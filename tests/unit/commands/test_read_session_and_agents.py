@@ -42,6 +42,7 @@ def test_an_idle_session_shows_its_messages_and_how_its_last_turn_ended() -> Non
         "seq": world.head().session.seq,
         "interrupts": [],
         "calls": [],
+        "waits": [],
         "last_outcome": "done",
     }
 

@@ -193,9 +193,9 @@ def test_a_state_of_an_earlier_window_is_read_from_the_log() -> None:
     [
         (
             answered({"type": "tool.result", "result": 1}, {"type": "tool.result", "result": 2}),
-            "takes one tool.result",
+            "takes one action",
         ),
-        (answered({"type": "done"}), "takes one tool.result"),
+        (answered({"type": "done"}), "takes one action"),
         (answered({"type": "tool.result", "id": "other", "result": 1}), "settles the call"),
         (
             answered(messages=[{"role": "user", "content": "x"}]),

@@ -29,7 +29,7 @@ from published import (
     complaints,
 )
 from sample_events import NOON_MS, plain_turn, what_a_plain_turn_lacks
-from unit.drive.doubles import FrozenClock, SteppingClock, result
+from unit.drive.doubles import FrozenClock, SteppingClock, answered, result
 from unit.drive.world import AGENT, World, body
 from unit.surfaces.asking import Surfaces
 
@@ -54,7 +54,15 @@ class Asked:
         method, path = PATHS[operation]
         parts = {
             name: how.pop(name)
-            for name in {"session_id", "agent_id", "upload_id", "owner_id"} & how.keys()
+            for name in {
+                "session_id",
+                "agent_id",
+                "upload_id",
+                "owner_id",
+                "interrupt_id",
+                "turn_id",
+            }
+            & how.keys()
         }
         status, told, _ = self.surfaces.http(method, path.format(**parts), given, **how)
         self.answered.add((operation, status))
@@ -97,7 +105,21 @@ def everything(asked: Asked) -> None:
         asked(f"get_{one}_budget", **named)
         asked(f"delete_{one}_budget", **named)
     asked("delete_session", session_id="s1")
+    waits(asked)
     outside(asked)
+
+
+def waits(asked: Asked) -> None:
+    """Ask for what a tool of an engine-decided agent waits for, and answer it twice."""
+    world = asked.surfaces.world
+    world.decider.answer = lambda _request: answered(
+        {"type": "tool.ask", "question": "Sure?", "choices": ["yes", "no"]}
+    )
+    asked("submit_input", body("[[call:look {}]]", "t1", "s3"))
+    world.advance()
+    (wait,) = asked("get_session", session_id="s3")["waits"]
+    for _ in range(2):
+        asked("resolve_wait", {"answer": "yes"}, session_id="s3", interrupt_id=wait["id"])
 
 
 def outside(asked: Asked) -> None:
@@ -118,6 +140,8 @@ def outside(asked: Asked) -> None:
     asked("resume_session", {"interrupt_id": raised["interrupt_id"]}, session_id="s2")
     resume = {"type": "interrupt.resume", "interrupt_id": "never"}
     asked("submit_input", {"session_id": "s2", "input": resume})
+    asked("cancel_turn", session_id="s2", turn_id="t1")
+    asked("cancel_session", {"cause": "user"}, session_id="s2")
 
 
 def test_each_way_to_succeed_is_as_it_is_described() -> None:

@@ -57,7 +57,12 @@ TRIGGERS: list[dict[str, Any]] = [
         "name": "t",
         "task_id": "x",
         "continuation": [1],
-        "pending_answer": "a",
+        "pending_answer": {
+            "interrupt_id": "c1-input-1",
+            "question": "q",
+            "answer": "a",
+            "resolution": "declined",
+        },
         "attempt": 1,
     },
     {"type": "tool.finished", "id": "c1", "ok": True, "name": "t", "result": "r"},

@@ -132,6 +132,39 @@ SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
     {"interrupt_id": "int-1", "payload": {"confirmed": True}},
     {"cause": "user"},
     {"cause": "parent"},
+    {
+        "id": "c1-input-1",
+        "kind": "question",
+        "call_id": "c1",
+        "name": "book",
+        "question": "Which day?",
+        "choices": ["today", "tomorrow"],
+        "allows_free_text": False,
+        "deadline": NOON,
+    },
+    {
+        "id": "c1-task-1",
+        "kind": "task",
+        "call_id": "c1",
+        "name": "book",
+        "task_id": "job-7",
+        "poll_interval_seconds": 5,
+        "next_poll_at": NOON,
+    },
+    {
+        "id": "c1-task-1",
+        "kind": "task",
+        "call_id": "c1",
+        "poll_interval_seconds": 60,
+        "next_poll_at": NOON,
+    },
+    {
+        "id": "c1-input-1",
+        "kind": "question",
+        "call_id": "c1",
+        "outcome": "answered",
+        "answer": "today",
+    },
 ]
 
 ASKED, ANSWERED = plain_turn("s1")

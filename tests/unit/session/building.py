@@ -44,6 +44,7 @@ from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
 from everturn.session.refs import pick, put
 from everturn.session.request import BuiltRequest, build_request, digest, explicit_request
 from everturn.session.state import SESSION, Call, Decision, Session
+from everturn.session.waiting import Held
 from unit.session.transcript import assert_well_formed
 
 NOON_MS = 1_767_268_800_000
@@ -312,7 +313,7 @@ class Story:
     def worker(
         self,
         call_id: str,
-        outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen | str,
+        outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen | Held | str,
         **more: Any,
     ) -> tuple[Event, ...]:
         """Have the worker answer the delivery of a call; a string is a tool's result."""

@@ -23,6 +23,7 @@ from everturn.session.commands import (
     SettleCall,
     SettleModelCall,
 )
+from everturn.session.decide.questions import EXECUTES
 from everturn.session.events.messages import AgentUpdated
 from everturn.session.events.stored import Event, from_json
 from everturn.session.facts import Facts, Pinned
@@ -128,7 +129,7 @@ class Deciding(Story):
             case DeliverToWorker() | HandToMachine():
                 decision_id, attempt = effect.decision_id, effect.attempt
                 decision = self.session.decision(decision_id)
-                executes = decision is not None and decision.trigger.endswith(".execute")
+                executes = decision is not None and decision.trigger in EXECUTES
                 if executes and decision and self.session.call(decision.call_id) is None:
                     return self.lose_question(decision_id, code="call_settled", retryable=False)
                 request = self.question(decision_id)

@@ -7,7 +7,9 @@ from typing import Any
 
 from everturn.session.commands import ToolRefused
 from everturn.session.propose import CallModel, DeliverToWorker, HandToMachine, propose
+from everturn.session.waiting import Held
 from unit.session.building import Story, made, usage
+from unit.session.waiting import JOB, PENDING, SURE, answering, declining
 
 
 def play(story: Story, moves: Sequence[int]) -> Story:
@@ -26,6 +28,7 @@ def _options(story: Story) -> list[Callable[[int], object]]:
         lambda _: story.take_over(),
         lambda n: story.fail_turn() if n > LATE else story.proceed(),
     ]
+    options += [_resolving(story, wait.id) for wait in story.session.waits]
     for effect in propose(story.session).effects:
         match effect:
             case CallModel():
@@ -43,8 +46,16 @@ LATE = 50
 NAMES = ("get_weather", "set_alarm", "send_email", "undeclared")
 
 
+def _resolving(story: Story, wait_id: str) -> Callable[[int], object]:
+    return lambda n: (answering if n % 2 else declining)(story, wait_id, str(n))
+
+
 def _taking_back(story: Story, call_id: str) -> Callable[[int], object]:
     return lambda _: story.deliver_directly(call_id)
+
+
+def _goes_on(story: Story, call_id: str) -> Held:
+    return PENDING if story.delivery(call_id).trigger == "tool.poll" else JOB
 
 
 def _model_moves(story: Story) -> list[Callable[[int], object]]:
@@ -64,4 +75,5 @@ def _worker_moves(story: Story, call_id: str) -> list[Callable[[int], object]]:
         lambda n: story.worker(call_id, f"result {n}", state={"n": n}, has_state=n % 3 == 0),
         lambda n: story.worker(call_id, ToolRefused("no", retryable=n % 2 == 0)),
         lambda n: story.lose(call_id, started="unknown" if n % 2 else "no", invalid=n > LATE),
+        lambda n: story.worker(call_id, SURE if n % 2 else _goes_on(story, call_id)),
     ]

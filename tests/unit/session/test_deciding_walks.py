@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from everturn.errors import RejectedError
 from everturn.protocol.decision import DECISION_RESPONSE
-from everturn.session.commands import FailTurn, RaiseInterrupt, ResumeInterrupt, TakeOver
+from everturn.session.commands import (
+    FailTurn,
+    RaiseInterrupt,
+    ResolveWait,
+    ResumeInterrupt,
+    TakeOver,
+)
 from everturn.session.propose import (
     CallModel,
     DeliverToWorker,
@@ -25,6 +31,7 @@ from everturn.session.propose import (
 from everturn.session.state import Session
 from unit.session.building import made, said
 from unit.session.deciding import Deciding, echo
+from unit.session.waiting import check_waits
 
 NAMES = ("get_weather", "send_email", "look_around", "undeclared")
 
@@ -44,6 +51,17 @@ def _answer(request: dict[str, Any], n: int) -> dict[str, Any] | None:
             {"actions": [{"type": "tool.result", "result": n}]},
             {"actions": [{"type": "tool.error", "error": "no", "retryable": n % 2 == 0}]},
             {"actions": [{"type": "interrupt", "reason": "asks"}]},
+            {"actions": [{"type": "tool.ask", "question": "Sure?"}]},
+            {"actions": [{"type": "tool.task", "task_id": "x", "poll_interval_seconds": 1}]},
+            None,
+        ]
+    if trigger["type"] == "tool.poll":
+        settle = [
+            {"actions": [{"type": "tool.pending"}]},
+            {"actions": [{"type": "tool.ask", "question": "Sure?"}]},
+            {"actions": [{"type": "tool.result", "result": n}]},
+            {"actions": [{"type": "tool.error", "error": "no", "retryable": n % 2 == 0}]},
+            {},
             None,
         ]
     options: list[dict[str, Any] | None] = [
@@ -75,6 +93,7 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
     moves += [partial(_act, story, effect) for effect in propose(session).effects]
     moves += [partial(_settle, story, one.id) for one in session.calls if one.kind == "tool_call"]
     moves += [partial(_resume, story, one.id) for one in session.interrupts]
+    moves += [partial(_resolve, story, one.id) for one in session.waits]
     if session.turn is not None:
         moves.append(
             lambda n: story.do(
@@ -107,12 +126,18 @@ def _settle(story: Deciding, call_id: str, n: int) -> None:
         assert story.session.call(call_id) is not None
 
 
+def _resolve(story: Deciding, wait_id: str, n: int) -> None:
+    outcome: Literal["answered", "declined"] = "answered" if n % 2 else "declined"
+    story.do(lambda at, facts: ResolveWait(at, facts, wait_id, outcome, str(n)))
+
+
 def _resume(story: Deciding, interrupt_id: str, _n: int = 0) -> None:
     story.do(lambda at, facts: ResumeInterrupt(at, facts, interrupt_id, "system"))
 
 
 def check(session: Session) -> None:
     """Assert what always holds between two commands."""
+    check_waits(session)
     placed = [one for one in session.decisions if one.status != "queued"]
     calls = {call.id: call for call in session.calls}
     in_slot = [

@@ -128,6 +128,9 @@ def test_wire_names_are_unique_and_for_ever() -> None:
         "tool.call.dispatched",
         "tool.call.completed",
         "tool.call.errored",
+        "call.wait.opened",
+        "call.wait.extended",
+        "call.wait.closed",
         "call.voided",
         "call.settle_ignored",
     }

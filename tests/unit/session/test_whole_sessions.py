@@ -29,6 +29,7 @@ from everturn.session.propose import (
 from everturn.session.state import is_quiescent, status_of
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
 from unit.session.building import WITH_SLOW, Story, made, only, path_of, stamp, types, usage
+from unit.session.waiting import JOB, PENDING, SURE, answering, check_waits, declining
 
 TOOLS = ["get_weather", "set_alarm", "send_email", "undeclared", "dig", "ship"]
 UNSAFE = {"send_email", "undeclared", "ship"}
@@ -104,6 +105,21 @@ class WholeSessions(RuleBasedStateMachine):
         self.story.worker(call_id, outcome)
 
     @precondition(lambda self: self.deliveries())
+    @rule(data=st.data(), asks=st.booleans())
+    def a_tool_waits(self, data: st.DataObject, asks: bool) -> None:
+        call_id = data.draw(st.sampled_from(self.deliveries()))
+        polled = self.story.delivery(call_id).trigger == "tool.poll"
+        self.story.worker(call_id, SURE if asks else PENDING if polled else JOB)
+
+    @precondition(lambda self: self.story.session.waits)
+    @rule(data=st.data(), declines=st.booleans(), text=TEXTS)
+    def a_user_answers(self, data: st.DataObject, declines: bool, text: str) -> None:
+        wait = data.draw(st.sampled_from(self.story.session.waits))
+        (declining if declines else answering)(self.story, wait.id, text)
+
+        assert self.story.session.wait(wait.id) is None or wait.kind == "task"
+
+    @precondition(lambda self: self.deliveries())
     @rule(data=st.data(), flags=st.tuples(st.booleans(), st.booleans(), st.booleans()))
     def a_delivery_fails(self, data: st.DataObject, flags: tuple[bool, bool, bool]) -> None:
         call_id = data.draw(st.sampled_from(self.deliveries()))
@@ -167,7 +183,7 @@ class WholeSessions(RuleBasedStateMachine):
         command = self.story.last
         name = type(command(stamp(), self.story.facts())).__name__
         settling = {"SettleModelCall", "AnswerDelivery", "FailDelivery", "FailTurn"}
-        assume(name in settling | {"DeliverDirectly"})
+        assume(name in settling | {"DeliverDirectly", "ResolveWait"})
 
         assert self.story.decide(command).events == ()
 
@@ -188,7 +204,12 @@ class WholeSessions(RuleBasedStateMachine):
             assert [one for one in effects if not isinstance(one, NoteLastWords)] == []
         else:
             assert not is_quiescent(session)
-            assert status_of(session) == "active"
+            asking = any(wait.kind == "question" for wait in session.waits)
+            assert status_of(session) == "active" or asking
+
+    @invariant()
+    def waits_are_those_of_open_calls(self) -> None:
+        check_waits(self.story.session)
 
     @invariant()
     def steps_are_balanced(self) -> None:
@@ -208,7 +229,8 @@ class WholeSessions(RuleBasedStateMachine):
     def one_model_call_runs_and_the_slot_holds_one_delivery(self) -> None:
         effects = propose(self.story.session).effects
         calls = {call.id: call for call in self.story.session.calls}
-        slot = [one for one in self.story.session.decisions if not calls[one.call_id].overlap]
+        placed = [one for one in self.story.session.decisions if one.status != "queued"]
+        slot = [one for one in placed if not calls[one.call_id].overlap]
         assert sum(isinstance(effect, CallModel) for effect in effects) <= 1
         assert len(slot) <= 1
         assert len(set(effects)) == len(effects)
@@ -220,14 +242,16 @@ class WholeSessions(RuleBasedStateMachine):
             for event in self.story.log
             if event.type == "tool.call.requested" and event.name in UNSAFE
         }
-        starts = Counter(
-            event.id for event in only(ToolCallDispatched, self.story.log) if event.id in unsafe
-        )
-        assert set(starts.values()) <= {1}
-        asked = {one.id: one.call_id for one in only(DecisionQueued, self.story.log)}
+        dispatched = only(ToolCallDispatched, self.story.log)
+        assert {event.attempt for event in dispatched if event.id in unsafe} <= {1}
+        asked = {
+            one.id: one.call_id
+            for one in only(DecisionQueued, self.story.log)
+            if one.trigger_type == "tool.execute"
+        }
         for event in only(DecisionErrored, self.story.log):
             if event.retryable and event.private.may_have_started:
-                assert asked[event.id] not in unsafe
+                assert asked.get(event.id) not in unsafe
 
     @invariant()
     def every_call_of_an_ended_turn_has_its_result_on_the_path(self) -> None:

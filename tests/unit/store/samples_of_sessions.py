@@ -16,6 +16,7 @@ from everturn.session.state import (
     Mark,
     Session,
     Turn,
+    Wait,
     Window,
 )
 
@@ -48,6 +49,17 @@ CALLS = st.builds(
     deadline_ms=MAYBE_MS,
     next_attempt_at_ms=MAYBE_MS,
     turn_id=ID,
+    questions=st.integers(0, 9),
+)
+WAITS = st.builds(
+    Wait,
+    id=ID,
+    kind=st.sampled_from(["question", "task"]),
+    call_id=ID,
+    seq=COUNT,
+    deadline_ms=MAYBE_MS,
+    interval_s=st.floats(1, 1e6),
+    next_poll_ms=MAYBE_MS,
 )
 DECISIONS = st.builds(
     Decision,
@@ -81,6 +93,7 @@ SESSIONS = st.builds(
     route=TEXT,
     calls=st.lists(CALLS, max_size=60).map(tuple),
     decisions=st.lists(DECISIONS, max_size=60).map(tuple),
+    waits=st.lists(WAITS, max_size=60).map(tuple),
 )
 
 _REST: dict[str, dict[str, Any]] = {
@@ -107,8 +120,17 @@ _REST: dict[str, dict[str, Any]] = {
     "tool.call.completed": {"id": "c", "name": "t", "attempt": 1},
     "tool.call.errored": {"id": "c", "name": "t", "attempt": 1, "retryable": False},
     "turn.completed": {"outcome": "failed"},
+    "call.wait.opened": {"id": "w", "kind": "question", "call_id": "c", "name": "t"},
+    "call.wait.extended": {
+        "id": "w",
+        "kind": "task",
+        "call_id": "c",
+        "poll_interval_seconds": 5,
+        "next_poll_at_ms": 9,
+    },
+    "call.wait.closed": {"id": "w", "kind": "question", "call_id": "c", "outcome": "answered"},
 }
-_TEXTS = {"error", "partial_text", "arguments", "result"}
+_TEXTS = {"error", "partial_text", "arguments", "result", "question", "answer"}
 
 
 def with_body(kind: str, field: str, text: str) -> Event:
@@ -123,12 +145,18 @@ def _body(kind: str, field: str, text: str) -> Any:
         return {"message": text}
     if field == "news":
         return [{"content": text}]
+    if field == "choices":
+        return [text]
+    if kind.startswith("call.wait.") and field == "private":
+        return {"continuation": text}
     return text if field in _TEXTS else {"text": text}
 
 
 def _with_json(kind: str, field: str, value: Any) -> Event:
     if field in _TEXTS:
         return with_body(kind, field, str(value))
+    if kind.startswith("call.wait."):
+        value = {"private": {"continuation": value}, "choices": [str(value)]}[field]
     body = {"news": [value], "error": {"message": "m", "detail": value}}.get(field, value)
     return EVENT.validate_python({"type": kind, **_REST[kind], **_texts(kind), field: body})
 

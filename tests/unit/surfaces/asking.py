@@ -15,6 +15,7 @@ from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
+from everturn.commands.resolve_wait import ResolveWait
 from everturn.commands.session_budgets import SessionBudgets
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.uploads import Uploads
@@ -74,7 +75,11 @@ class Surfaces:
             health_operations()
             | session_operations(self.submit, ReadSession(world.store, world.reader))
             | decision_operations(
-                SubmitAnswer(change), SettleCalls(change), Interrupts(change), Cancels(change)
+                SubmitAnswer(change),
+                SettleCalls(change),
+                Interrupts(change),
+                Cancels(change),
+                ResolveWait(change),
             )
             | budget_operations(SessionBudgets(change), world.shared_budgets())
             | lifecycle_operations(

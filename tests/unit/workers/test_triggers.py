@@ -86,6 +86,8 @@ def test_a_tool_may_ask_or_go_on_elsewhere(returned: Any, action: dict[str, Any]
         lambda: AskUser("  "),
         lambda: AskUser("which?", allows_free_text=False),
         lambda: TaskStarted("", 5),
+        lambda: TaskStarted(" ", 5),
+        lambda: TaskStarted("job", 31_536_001),
         lambda: TaskStarted("job", 0.5),
         lambda: Pending(float("nan")),
         lambda: Pending(float("inf")),

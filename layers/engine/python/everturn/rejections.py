@@ -76,6 +76,10 @@ class TooManyCalls(RejectedError, code="too_many_calls", status=400):
     """A response would open more calls than a session may have. Source: decision protocol 23."""
 
 
+class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
+    """An answer that the question does not allow; the hint says what it allows."""
+
+
 class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
 
@@ -146,6 +150,10 @@ class UnknownTenant(RejectedError, code="unknown_tenant", status=404):
 
 class UnknownKey(RejectedError, code="unknown_key", status=404):
     """No API key of this id; operators alone are told."""
+
+
+class UnknownWait(RejectedError, code="unknown_wait", status=404):
+    """The session never had that wait."""
 
 
 class UnknownRoute(RejectedError, code="not_found", status=404):

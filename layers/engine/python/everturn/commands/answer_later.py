@@ -73,7 +73,7 @@ class SubmitAnswer:
         key = SessionKey(caller.tenant, session.session_id)
         state = state_at(self._change.store, key, session.state_seq)
         given = DECISION_RESPONSE.validate_python(response)
-        settled = settled_by(given, call, facts, state)
+        settled = settled_by(given, decision.trigger, call, facts, state)
         if isinstance(settled, DeliveryFailed):
             raise SchemaViolation(settled.error)
         return answer_command(stamp, facts, decision, settled, deliveries=None)

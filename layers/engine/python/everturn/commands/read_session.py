@@ -13,8 +13,11 @@ from everturn.ports.sessions import Head, SessionKey
 from everturn.protocol.events import to_rfc3339
 from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.events.waits import WaitOpened
 from everturn.session.facts import PathMessage
-from everturn.session.state import Call, status_of
+from everturn.session.state import Call, Session, Wait, status_of
+
+Shown = list[dict[str, Any]]
 
 NEWEST_NODES = 200
 """Messages that a read answers. Source: storage-and-commits, "Streams"."""
@@ -40,7 +43,7 @@ class ReadSession:
         with unreadable_hidden(caller):
             head = seen_by(caller, self._store.head(key))
         with vanishing(self._store, key):
-            nodes, has_older, calls = self._contents(key, head, before)
+            nodes, has_older, calls, waits = self._contents(key, head, before)
         session = head.session
         messages = [dict(node.message) for node in nodes]
         answer: dict[str, Any] = {
@@ -51,6 +54,7 @@ class ReadSession:
             "interrupts": self._interrupts(key, head),
             "messages": messages,
             "calls": calls,
+            "waits": waits,
         }
         if head.quarantined is not None:
             at = to_rfc3339(head.quarantined.at_ms)
@@ -75,15 +79,31 @@ class ReadSession:
             if seq == one.seq and isinstance(event, SessionInterrupted)
         ]
 
+    def _waits(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
+        """Return what its open calls wait for."""
+        session = head.session
+        if not session.waits:
+            return []
+        seqs = [one.seq for one in session.waits]
+        logged = self._store.materialise(key, self._store.log(key, min(seqs), max(seqs)))
+        opened = {
+            event.id: event
+            for commit in logged
+            for _, event in commit.numbered()
+            if isinstance(event, WaitOpened)
+        }
+        return [shown_wait(session, one, opened[one.id]) for one in session.waits]
+
     def _contents(
         self, key: SessionKey, head: Head, before: int | None
-    ) -> tuple[tuple[PathMessage, ...], bool, list[dict[str, Any]]]:
+    ) -> tuple[tuple[PathMessage, ...], bool, Shown, Shown]:
         try:
-            return (*self._nodes(key, head, before), self._calls(key, head))
+            nodes, has_older = self._nodes(key, head, before)
+            return nodes, has_older, self._calls(key, head), self._waits(key, head)
         except DefectError:
             if head.quarantined is None:
                 raise
-            return (), False, []
+            return (), False, [], []
 
     def _nodes(
         self, key: SessionKey, head: Head, before: int | None
@@ -107,6 +127,26 @@ def shown_interrupt(event: SessionInterrupted) -> dict[str, Any]:
         if getattr(event, name) is not None:
             shown[name] = getattr(event, name)
     return shown
+
+
+def shown_wait(session: Session, wait: Wait, opened: WaitOpened) -> dict[str, Any]:
+    """Return an open wait as its readers see it; the continuation is the worker's alone."""
+    shown: dict[str, Any] = {
+        "id": wait.id,
+        "kind": wait.kind,
+        "call_id": wait.call_id,
+        "name": opened.name,
+    }
+    due_ms = session.wait_due_ms(wait)
+    if wait.kind == "task":
+        poll = {} if due_ms is None else {"next_poll_at": to_rfc3339(due_ms)}
+        return {**shown, "task_id": opened.task_id, **poll}
+    shown |= {
+        "question": opened.question,
+        "choices": list(opened.choices or ()),
+        "allows_free_text": opened.allows_free_text,
+    }
+    return shown if due_ms is None else {**shown, "deadline": to_rfc3339(due_ms)}
 
 
 def as_call(call: Call, asked: ToolCallRequested | None = None) -> dict[str, Any]:

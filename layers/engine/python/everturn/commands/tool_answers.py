@@ -12,13 +12,17 @@ from everturn.protocol.action import (
     Action,
     LlmErrorAction,
     LlmResultAction,
+    ToolAskAction,
     ToolErrorAction,
+    ToolPendingAction,
     ToolResultAction,
+    ToolTaskAction,
 )
 from everturn.protocol.decision import DecisionResponse, check_response
 from everturn.protocol.json_text import canonical, compact
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.protocol.tool_texts import invalid_result_text
+from everturn.protocol.wire import to_json
 from everturn.session.commands import (
     AnswerDelivery,
     Deliveries,
@@ -30,18 +34,23 @@ from everturn.session.commands import (
 )
 from everturn.session.facts import Facts, Stamp
 from everturn.session.state import Call, Decision
+from everturn.session.waiting import Held, held_by, misplaced
 from everturn.tools.schema import check_output
 
 UNSUPPORTED: Final = "unsupported_answer"
 """Code of an answer that this version cannot apply."""
 
+HOLDING: Final = (ToolAskAction, ToolTaskAction, ToolPendingAction)
+ABOUT_A_TOOL: Final = (ToolResultAction, ToolErrorAction, *HOLDING)
+ABOUT_A_MODEL: Final = (LlmResultAction, LlmErrorAction)
+
 Settles = ToolResultAction | ToolErrorAction | LlmResultAction | LlmErrorAction
-Outcome = ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen
+Outcome = ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen | Held
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What an answer does: how the call ends, and a new state where there is one."""
+    """What an answer does: how the call ends or stays open, and a new state where there is one."""
 
     outcome: Outcome
     state: Any = None
@@ -49,13 +58,13 @@ class Settled:
 
 
 def settled_by(
-    response: DecisionResponse, call: Call, facts: Facts, state: Any
+    response: DecisionResponse, trigger: str, call: Call, facts: Facts, state: Any
 ) -> Settled | DeliveryFailed:
     """Return what an answer does to `call`, or why it is no answer; `state` is what holds.
 
     Source: decision-protocol P-2, O-5, X-4.
     """
-    refused = _refused(response, call)
+    refused = _refused(response, trigger, call)
     if refused is not None:
         return refused
     try:
@@ -102,6 +111,8 @@ def _outcome(action: Action, call: Call, facts: Facts) -> Outcome:
         case LlmErrorAction():
             retryable = bool(action.retryable)
             return ModelFailure(action.error, action.code, retryable, action.detail)
+        case ToolAskAction() | ToolTaskAction() | ToolPendingAction():
+            return held_by(to_json(action))
         case _:
             raise DefectError(f"{action.type} was let through")
 
@@ -138,27 +149,29 @@ def _invalid(error: RejectedError) -> DeliveryFailed:
     return DeliveryFailed(error.message, error.code, True, "unknown", invalid=True)
 
 
-def _refused(response: DecisionResponse, call: Call) -> DeliveryFailed | None:
+def _refused(response: DecisionResponse, trigger: str, call: Call) -> DeliveryFailed | None:
     """Return what is wrong with an answer as a whole. Source: decision-protocol P-2, P-3, D-8."""
     try:
         check_response(response, decides="engine")
     except RejectedError as error:
         return _invalid(error)
-    problem = _unsupported(response, call)
+    problem = _unsupported(response, trigger, call)
     return DeliveryFailed(problem, UNSUPPORTED, True, "unknown", invalid=True) if problem else None
 
 
-def _unsupported(response: DecisionResponse, call: Call) -> str:
+def _unsupported(response: DecisionResponse, trigger: str, call: Call) -> str:
     """Say what of an answer cannot be applied; empty where all of it can."""
     actions = response.actions or ()
-    kind = "tool" if call.kind == "tool_call" else "llm"
-    settles = {f"{kind}.result", f"{kind}.error"}
-    if len(actions) > 1 or not all(action.type in settles for action in actions):
-        return f"an answer to {kind}.execute takes one {kind}.result or {kind}.error"
+    about = ABOUT_A_TOOL if call.kind == "tool_call" else ABOUT_A_MODEL
+    if len(actions) > 1 or not all(isinstance(action, about) for action in actions):
+        return f"an answer to {trigger} takes one action, about the call that it was asked about"
+    for action in actions:
+        if isinstance(action, HOLDING) and (problem := misplaced(trigger, action.type)):
+            return problem
     if {action.id for action in actions if isinstance(action, Settles)} - {None, call.id}:
-        return f"an answer to {kind}.execute settles the call that it was asked about"
+        return f"an answer to {trigger} settles the call that it was asked about"
     if response.messages or response.agent is not None:
-        return f"an answer to {kind}.execute takes no messages and no agent"
+        return f"an answer to {trigger} takes no messages and no agent"
     if call.overlap and response.state is not None:
         return "a tool that may overlap takes no state"
     return ""

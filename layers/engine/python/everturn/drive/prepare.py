@@ -159,7 +159,7 @@ class Preparer:
         if call.kind == "llm_call":
             order = model_order(call, requested_event(call, loaded.logged), self._rebuilt(call))
         else:
-            order = tool_order(holding.session, call, loaded)
+            order = tool_order(holding.session, decision, call, loaded)
         return to_request(holding.session, decision, call, order, loaded, state, owner)
 
     def _rebuilt(self, call: Call) -> BuiltRequest:

@@ -19,6 +19,7 @@ from everturn.ports.sessions import Logged
 from everturn.protocol.wire import to_json
 from everturn.session.ask import Ask, execution_request
 from everturn.session.commands import DeferDecision, Deliveries
+from everturn.session.dialogue import Dialogue, dialogue_of
 from everturn.session.events.decisions import AsOf, DecisionDispatched
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -26,20 +27,30 @@ from everturn.session.facts import Facts
 from everturn.session.proposal import Proposal, execution_proposal
 from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision, Session
-from everturn.session.trigger import Trigger, idempotency_key, llm_execute, tool_execute
+from everturn.session.trigger import (
+    Trigger,
+    idempotency_key,
+    llm_execute,
+    tool_execute,
+    tool_poll,
+)
 from everturn.tools.schema import check_input
 
 Order = tuple[Trigger, Proposal]
 """What is to be run, and what the engine would answer itself."""
 
 
-def tool_order(session: Session, call: Call, loaded: Loaded) -> Order:
-    """Return the order to run a tool. Source: decision-protocol 8.4."""
+def tool_order(session: Session, decision: Decision, call: Call, loaded: Loaded) -> Order:
+    """Return the order to run a tool, or the question how far it is. Source: 8.4, O-12."""
+    key = idempotency_key(session.session_id, call)
+    told = _told(decision, call, loaded.logged)
+    if decision.trigger == "tool.poll":
+        return tool_poll(call, told, key), {}
     arguments = _asked(call, loaded.logged).arguments or ""
     agent = loaded.facts.agent
     tool = agent.tool(call.name)
     checked = to_json(check_input(tool.get("input") if tool else None, arguments))
-    trigger = tool_execute(call, arguments, checked, idempotency_key(session.session_id, call))
+    trigger = tool_execute(call, arguments, checked, told, key)
     proposed = execution_proposal(call.name, checked, agent.config, is_undeclared=tool is None)
     return trigger, proposed
 
@@ -93,6 +104,13 @@ def _asked(call: Call, logged: tuple[Logged, ...]) -> ToolCallRequested:
     raise DefectError(f"tool call {call.id} is not at event {call.seq}")
 
 
+def _told(decision: Decision, call: Call, logged: tuple[Logged, ...]) -> Dialogue:
+    """Return what the call was told before this delivery: its events are all in the window."""
+    numbered = (pair for commit in logged for pair in commit.numbered())
+    before = decision.dispatched_seq
+    return dialogue_of((event for seq, event in numbered if call.seq < seq < before), call.id)
+
+
 def _as_of(decision: Decision, logged: tuple[Logged, ...]) -> AsOf:
     for commit in logged:
         for seq, event in commit.numbered():
@@ -142,7 +160,7 @@ def to_command(
     """Return the command that a worker's answer means. Source: decision-protocol P-2, O-5, X-4."""
     match answer:
         case Answered(response=response):
-            settled = settled_by(response, call, facts, state)
+            settled = settled_by(response, decision.trigger, call, facts, state)
             if isinstance(settled, DeliveryFailed):
                 return failed_delivery(settled, decision, deliveries)
         case Deferred():

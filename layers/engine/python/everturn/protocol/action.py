@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 from everturn.protocol.agent import RetryPolicy
 from everturn.protocol.call import ErrorCode, Handler
 from everturn.protocol.ids import VALID_ID, AgentId, CallId, InterruptId, SessionId
+from everturn.protocol.limits import MAX_POLICY_SECS, MIN_POLL_SECONDS
 from everturn.protocol.llm import LlmTool, ReasoningConfig, Temperature, Tokens
 from everturn.protocol.message import DraftMessage
 from everturn.protocol.wire import DEFERRED, Json, Maybe, Number, Seq, WireModel
@@ -18,7 +19,7 @@ OutsideCallId = Annotated[CallId, VALID_ID]
 
 Attempt = Annotated[int, Field(ge=1)]
 
-PollSeconds = Annotated[Number, Field(ge=1)]
+PollSeconds = Annotated[Number, Field(ge=MIN_POLL_SECONDS, le=MAX_POLICY_SECS)]
 
 
 class LlmCallAction(WireModel):
@@ -132,7 +133,11 @@ class ToolAskAction(WireModel):
     type: Literal["tool.ask"] = "tool.ask"
     question: str
     choices: Maybe[Seq[str]] = None
+    """The answer is one of them; without any it is free text."""
+
     allows_free_text: Maybe[bool] = None
+    """With `choices`: whether another answer is taken, too; default no."""
+
     continuation: Maybe[Json] = None
 
 
@@ -149,6 +154,8 @@ class ToolPendingAction(WireModel):
     """Answer to a poll: not finished yet. Ours: O-12, agent-session.md 12."""
 
     type: Literal["tool.pending"] = "tool.pending"
+    """What is left out stays as it was."""
+
     poll_interval_seconds: Maybe[PollSeconds] = None
     continuation: Maybe[Json] = None
 

@@ -118,6 +118,11 @@ class AgentConfig(WireModel):
 
     approve_writes: Maybe[bool] = None
     budgets: Maybe[Budgets] = None
+    question_deadline_secs: Maybe[Timeout] = None
+    """How long a tool's question waits for its user; absent: as long as it takes.
+
+    Source: agent-session.md, "small print", with the reference's default of no deadline.
+    """
 
 
 class WorkerSecret(WireModel):

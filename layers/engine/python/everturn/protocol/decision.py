@@ -27,6 +27,7 @@ from everturn.protocol.action import (
 )
 from everturn.protocol.agent import AgentConfig, Decides, check_agent
 from everturn.protocol.call import Call
+from everturn.protocol.held import check_held
 from everturn.protocol.ids import AgentId, DecisionId, SessionId, TurnId
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import (
@@ -136,11 +137,10 @@ def check_action(action: Action, *, at: str = "") -> None:
             | LlmResultAction()
             | LlmErrorAction()
             | SubAgentSpawnAction()
-            | ToolAskAction()
-            | ToolTaskAction()
-            | ToolPendingAction()
         ):
             return
+        case ToolAskAction() | ToolTaskAction() | ToolPendingAction():
+            check_held(action, at=at)
         case _:
             assert_never(action)
 

@@ -56,7 +56,30 @@ MAX_AGENT_BYTES = 2 * MIB
 """An agent config as compact JSON. Source: O-16."""
 
 MAX_REASON_BYTES = 1 * KIB
-"""An interrupt's reason, UTF-8. Source: section 23."""
+"""An interrupt's reason, or why a question is declined, UTF-8. Source: section 23."""
+
+# tools that ask and tools that take long
+
+MAX_QUESTION_BYTES = 16 * KIB
+"""A question that a tool asks its user, UTF-8."""
+
+MAX_CHOICES = 100
+"""Answers that a question offers."""
+
+MAX_CHOICE_BYTES = 1 * KIB
+"""One of them, UTF-8."""
+
+MAX_ANSWER_BYTES = 64 * KIB
+"""A user's answer to a question, UTF-8."""
+
+MAX_TASK_ID_BYTES = 1 * KIB
+"""How a worker names a task, UTF-8."""
+
+MIN_POLL_SECONDS = 1
+"""Shortest interval between two polls of a task, the longest is `MAX_POLICY_SECS`.
+
+Source: agent-session.md 12.
+"""
 
 MAX_PAYLOAD_BYTES = 256 * KIB
 """An interrupt's payload as compact JSON. Source: section 23."""

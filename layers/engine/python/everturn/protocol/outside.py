@@ -3,9 +3,10 @@
 It must not know whether the session allows it.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, RootModel, TypeAdapter
+from pydantic import Field, RootModel, TypeAdapter, model_validator
+from pydantic_core import PydanticCustomError
 
 from everturn.protocol.action import SettleAction
 from everturn.protocol.decision import DecisionResponse
@@ -38,6 +39,30 @@ class CancelRequest(WireModel):
     """Whether inputs that wait stay; there is no queue of inputs yet, so nothing waits."""
 
 
+class Resolution(WireModel):
+    """Body of `POST /v1/sessions/{id}/approvals/{id}`: an answer, or `outcome: "rejected"`.
+
+    Source: vocabulary, "Tool calls": whatever a call waits for is resolved by this one command.
+    """
+
+    answer: Maybe[str] = None
+    """To a question; where its choices are closed, one of them."""
+
+    outcome: Maybe[Literal["rejected"]] = None
+    """The question is declined."""
+
+    message: Maybe[str] = None
+    """With `outcome`: what the tool, or the model, is told."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.answer is None) == (self.outcome is None):
+            raise PydanticCustomError("resolution", "needs exactly one of answer, outcome")
+        if self.message is not None and self.outcome is None:
+            raise PydanticCustomError("resolution", "a message goes with an outcome")
+        return self
+
+
 class LateAnswer(DecisionResponse):
     """Body of `POST /v1/workers/submit`: a decision, and the question it answers (F-1, D-7)."""
 
@@ -52,4 +77,5 @@ class Settlement(RootModel[SettleAction]):
 INTERRUPT_REQUEST = TypeAdapter(InterruptRequest)
 RESUME_REQUEST = TypeAdapter(ResumeRequest)
 CANCEL_REQUEST = TypeAdapter(CancelRequest)
+RESOLUTION = TypeAdapter(Resolution)
 LATE_ANSWER = TypeAdapter(LateAnswer)

@@ -74,10 +74,24 @@ class ClientActionTrigger(WireModel):
     args: Maybe[Json] = None
 
 
+class QuestionAnswer(WireModel):
+    """How a question was resolved. Source: agent-session reference, `QuestionAnswer`."""
+
+    interrupt_id: InterruptId
+    """The wait's id."""
+
+    question: str
+    answer: str
+    """The user's words; of a decline the reason, if one was given, else a sentence of ours."""
+
+    resolution: Literal["answered", "declined", "deadline_passed"]
+    """The last two are a task's to know: a tool that asked itself does not run again with them."""
+
+
 class ToolExecuteTrigger(WireModel):
     """Run a tool; `idempotency_key` is the same for every attempt of a repeatable write.
 
-    Source: O-3.
+    `answers` and `continuation` are what came of its questions so far. Source: O-3, O-12.
     """
 
     type: Literal["tool.execute"] = "tool.execute"
@@ -85,6 +99,8 @@ class ToolExecuteTrigger(WireModel):
     name: str
     arguments: str
     input: ToolInput
+    answers: Maybe[Seq[QuestionAnswer]] = None
+    continuation: Maybe[Json] = None
     attempt: int
     deadline: Maybe[str] = None
     idempotency_key: Maybe[str] = None
@@ -98,7 +114,9 @@ class ToolPollTrigger(WireModel):
     name: str
     task_id: str
     continuation: Maybe[Json] = None
-    pending_answer: Maybe[Json] = None
+    pending_answer: Maybe[QuestionAnswer] = None
+    """How the question that the task asked last was resolved, until a poll was answered."""
+
     attempt: int
     deadline: Maybe[str] = None
     idempotency_key: Maybe[str] = None

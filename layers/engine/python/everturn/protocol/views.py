@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from everturn.protocol.agent import AgentConfig, Decides
 from everturn.protocol.call import Call
 from everturn.protocol.events import EventEnvelope
-from everturn.protocol.ids import AgentId, InterruptId, MessageId, NodeId, SessionId, TurnId
+from everturn.protocol.ids import AgentId, CallId, InterruptId, MessageId, NodeId, SessionId, TurnId
 from everturn.protocol.message import Message
 from everturn.protocol.wire import Json, Maybe, Seq, WireModel
 
@@ -105,6 +105,26 @@ class ShownTree(WireModel):
     head_id: Maybe[NodeId] = None
 
 
+class OpenWait(WireModel):
+    """What an open call waits for: a person's answer, or a task elsewhere."""
+
+    id: InterruptId
+    kind: Literal["question", "task"]
+    call_id: CallId
+    name: str
+    """The tool's."""
+
+    question: Maybe[str] = None
+    choices: Maybe[Seq[str]] = None
+    allows_free_text: Maybe[bool] = None
+    deadline: Maybe[str] = None
+    """When the question is withdrawn by itself."""
+
+    task_id: Maybe[str] = None
+    next_poll_at: Maybe[str] = None
+    """When the worker is asked how far the task is; absent while it is, or while it asks."""
+
+
 class SessionView(WireModel):
     """A session as it stands. Source: decision-protocol F-1, S-6, Q-3."""
 
@@ -122,6 +142,9 @@ class SessionView(WireModel):
 
     calls: Seq[Call]
     """Calls that are not over."""
+
+    waits: Seq[OpenWait]
+    """What those wait for."""
 
     quarantined: Maybe[Quarantined] = None
     turn_id: Maybe[TurnId] = None

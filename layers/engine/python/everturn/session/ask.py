@@ -17,7 +17,7 @@ from everturn.session.question import tree
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Everything that an order to run a call says, each value read from the log.
+    """Everything that an order about a call says, each value read from the log.
 
     A worker that decides is asked by `question` instead.
     """
@@ -28,7 +28,7 @@ class Ask:
     identity: Mapping[str, Any]
     turn_id: str | None
     trigger: Mapping[str, Any]
-    """A `tool.execute` or an `llm.execute`."""
+    """What is asked of the worker about the call: to run it, or how far it is."""
 
     proposed: Mapping[str, Any]
     as_of: AsOf

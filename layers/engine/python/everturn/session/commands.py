@@ -10,6 +10,7 @@ from everturn.session.events.interrupts import Origin
 from everturn.session.events.sessions import CancelCause, Owner
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Stamp
+from everturn.session.waiting import Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +242,26 @@ class SetBudgets:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolveWait:
+    """Somebody answers a question that a call waits with, or declines to."""
+
+    stamp: Stamp
+    facts: Facts
+    wait_id: str
+    outcome: Literal["answered", "declined"]
+    text: str = ""
+    """The answer, which the question allows; of a decline the reason, if one was given."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerDelivery:
-    """A worker answered an order to run a call, where the engine decides."""
+    """A worker answered an order to run a call, or how far it is, where the engine decides."""
 
     stamp: Stamp
     facts: Facts
     decision_id: str
     attempt: int
-    outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen
+    outcome: ToolAnswered | ToolRefused | ModelAnswered | ModelFailure | LeftOpen | Held
     state: Any = None
     """A new agent state, where the answer had one that differs from the one that holds."""
 
@@ -329,6 +342,7 @@ Command = (
     | CancelSession
     | NoteAborted
     | SetBudgets
+    | ResolveWait
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly

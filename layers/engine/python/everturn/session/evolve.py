@@ -47,8 +47,10 @@ from everturn.session.events.tool_calls import (
     ToolCallErrored,
     ToolCallRequested,
 )
+from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened
 from everturn.session.evolve_calls import voided, with_model_event, with_tool_event
 from everturn.session.evolve_decisions import with_decision_event
+from everturn.session.evolve_waits import with_wait_event
 from everturn.session.state import Head, Interrupt, Session, Spent, Turn, Window
 from everturn.session.window import has_turn, with_message, with_turn
 
@@ -104,6 +106,8 @@ def evolve(session: Session, event: Event) -> Session:
             after = with_tool_event(after, event)
         case SessionInterrupted() | InterruptResumed():
             after = _interrupts(after, event)
+        case WaitOpened() | WaitExtended() | WaitClosed():
+            after = with_wait_event(after, event)
         case CallVoided():
             after = voided(after, event)
         case SettleIgnored():

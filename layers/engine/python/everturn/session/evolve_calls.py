@@ -168,8 +168,10 @@ def _aborted(session: Session, event: ModelCallAborted) -> Session:
 
 
 def without_call(session: Session, call_id: str) -> Session:
-    """Return `session` without the call of that id."""
-    return replace(session, calls=tuple(call for call in session.calls if call.id != call_id))
+    """Return `session` without the call of that id, and without what that waited for."""
+    waits = tuple(one for one in session.waits if one.call_id != call_id)
+    calls = tuple(call for call in session.calls if call.id != call_id)
+    return replace(session, calls=calls, waits=waits)
 
 
 def _with_cut_off(session: Session, *, is_cut_off: bool) -> Session:

@@ -27,6 +27,9 @@ SECOND: Final = frozenset(
         "session.interrupt_resumed",
         "turn.cancel_requested",
         "turn.continued",
+        "call.wait.opened",
+        "call.wait.extended",
+        "call.wait.closed",
     }
 )
 """Kinds of events that code of the first format does not know."""
@@ -36,12 +39,13 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
     The first one knows no workers that decide or that run the model, no answers that come later, no
-    interrupts, no cancels and no budgets of sessions.
+    interrupts, no cancels, no waits and no budgets of sessions.
     """
     is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")
     later = any(one.status == "deferred" for one in session.decisions)
-    held = later or bool(session.interrupts) or bool(session.aborting) or session.is_cancelled
-    held = held or session.spent is not None
+    asked = any(call.questions for call in session.calls)
+    held = later or asked or bool(session.interrupts or session.waits or session.aborting)
+    held = held or session.is_cancelled or session.spent is not None
     if is_workers or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

@@ -80,6 +80,7 @@ def propose(session: Session) -> Proposals:
     dues = sorted(
         [_due(session, call) for call in session.calls]
         + [(_decision_due(one), f"{one.id}/{one.attempt}") for one in session.decisions]
+        + [(session.wait_due_ms(one) or 0, one.id) for one in session.waits]
     )  # a live delivery keeps its own deadline: whoever sends it sees to that
     pending = [(due, subject) for due, subject in dues if due]
     due_ms, subject = pending[0] if pending else (None, "")

@@ -13,6 +13,7 @@ from typing import Any
 from everturn.errors import DefectError
 from everturn.protocol.events import to_rfc3339
 from everturn.session import trigger as triggers
+from everturn.session.dialogue import Dialogue, dialogue_of
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
@@ -116,8 +117,9 @@ def _trigger(
             return triggers.client_action(queued), {}
         case "tool.execute":
             return _tool_execute(asking)
-        case "llm.execute":
-            return _llm_execute(asking, path), {}
+        case "tool.poll" | "llm.execute" as asked:
+            trigger = _tool_poll(asking) if asked == "tool.poll" else _llm_execute(asking, path)
+            return trigger, {}
         case _:
             return _finished(asking, queued, path)
 
@@ -140,8 +142,22 @@ def _tool_execute(asking: Asking) -> tuple[triggers.Trigger, dict[str, Any]]:
     if contract.kind == "untraced" and checked["status"] != "valid":
         checked = {"status": "valid", "value": checked.get("value", arguments)}
     key = triggers.idempotency_key(asking.session.session_id, call)
-    trigger = triggers.tool_execute(call, arguments, checked, key)
+    trigger = triggers.tool_execute(call, arguments, checked, _told(asking, call), key)
     return trigger, {"is_undeclared": contract.kind == "undeclared"}
+
+
+def _tool_poll(asking: Asking) -> triggers.Trigger:
+    """Source: agent-session.md 12."""
+    call = _running(asking)
+    key = triggers.idempotency_key(asking.session.session_id, call)
+    return triggers.tool_poll(call, _told(asking, call), key)
+
+
+def _told(asking: Asking, call: Call) -> Dialogue:
+    """Return what the call was told before this question was put: a redelivery says the same."""
+    before = asking.decision.dispatched_seq
+    log = asking.records.log
+    return dialogue_of((event for seq, event in log.items() if seq < before), call.id)
 
 
 def _llm_execute(asking: Asking, path: tuple[PathMessage, ...]) -> triggers.Trigger:

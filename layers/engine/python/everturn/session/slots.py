@@ -6,6 +6,9 @@ from typing import Final
 
 from everturn.session.state import Call, Decision, Session
 
+RUNS_TOOLS: Final = ("tool.execute", "tool.poll")
+"""Triggers that a tool of the worker answers."""
+
 OVERLAPPING: Final = 10
 """Deliveries of overlapping tools at once, beside the one slot. Source: decision-protocol O-5."""
 
@@ -34,5 +37,5 @@ def may_go_live(session: Session, decision: Decision) -> bool:
 
 
 def _overlaps(session: Session, decision: Decision) -> bool:
-    call = session.call(decision.call_id) if decision.trigger == "tool.execute" else None
+    call = session.call(decision.call_id) if decision.trigger in RUNS_TOOLS else None
     return call is not None and call.overlap

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from everturn.session.events.interrupts import Origin
 from everturn.session.events.shape import Retry, Usage
 from everturn.session.events.tool_calls import Effect
+from everturn.session.events.waits import WaitKind
 
 WINDOW_MARKS: Final = 16
 """How many turn starts the head remembers as places where the model's window may begin."""
@@ -121,6 +122,26 @@ class Call:
     deadline_ms: int | None = None
     next_attempt_at_ms: int | None = None
     turn_id: str = ""
+    questions: int = 0
+    """What it has asked so far, over all its attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What an open call waits for: it pauses nothing, and holds no place. Source: vocabulary."""
+
+    id: str
+    kind: WaitKind
+    call_id: str
+    seq: int
+    """The event that opened it: it has the question."""
+
+    deadline_ms: int | None = None
+    """Of a question: when nobody has answered it."""
+
+    interval_s: float = 0
+    next_poll_ms: int | None = None
+    """Of a task: when the worker is asked how far it is, unless it is being asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +238,8 @@ class Session:
     """For good. Source: decision-protocol S-7, S-8."""
     spent: Spent | None = None
     """By all model calls since the config has a session budget; nothing before. Source: Y-4."""
+    waits: tuple[Wait, ...] = ()
+    """Those that are open, oldest first; each is an open call's."""
 
     @property
     def is_paused(self) -> bool:
@@ -230,6 +253,21 @@ class Session:
     def decision(self, decision_id: str) -> Decision | None:
         """Return the unanswered decision with that id, if there is one."""
         return next((one for one in self.decisions if one.id == decision_id), None)
+
+    def wait(self, wait_id: str) -> Wait | None:
+        """Return the open wait with that id, if there is one."""
+        return next((one for one in self.waits if one.id == wait_id), None)
+
+    def waits_of(self, call_id: str, kind: WaitKind) -> tuple[Wait, ...]:
+        """Return the open waits of a kind that a call has: one at most."""
+        return tuple(one for one in self.waits if one.call_id == call_id and one.kind == kind)
+
+    def wait_due_ms(self, wait: Wait) -> int | None:
+        """Return when something is due about a wait; never while its call is asked about."""
+        if wait.kind == "question":
+            return wait.deadline_ms
+        asked = any(one.call_id == wait.call_id for one in self.decisions)
+        return None if asked or self.waits_of(wait.call_id, "question") else wait.next_poll_ms
 
     @property
     def is_held(self) -> bool:
@@ -256,7 +294,10 @@ def status_of(session: Session) -> Status:
         return "interrupted"
     if session.turn is None:
         return "done" if session.last_outcome == "done" else "idle"
-    busy = session.decisions or any(call.handler != "client" for call in session.calls)
+    asking = {one.call_id for one in session.waits if one.kind == "question"}
+    busy = session.decisions or any(
+        call.handler != "client" and call.id not in asking for call in session.calls
+    )
     return "active" if busy else "idle"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.ids import uuid5_in
+from everturn.session.dialogue import Dialogue
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import (
@@ -57,9 +58,13 @@ def tool_execute(
     call: Call,
     arguments: str,
     checked: Mapping[str, Any],
+    told: Dialogue,
     idempotency_key: str | None = None,
 ) -> Trigger:
-    """Return the order to run a tool; `checked` is a `ToolInput` as JSON. Source: 8.4."""
+    """Return the order to run a tool; `checked` is a `ToolInput` as JSON.
+
+    It brings every answer so far. Source: 8.4, agent-session.md 11.
+    """
     trigger: Trigger = {
         "type": "tool.execute",
         "id": call.id,
@@ -68,11 +73,35 @@ def tool_execute(
         "input": dict(checked),
         "attempt": call.attempt,
     }
+    if told.answers:
+        trigger["answers"] = list(told.answers)
+    return trigger | _about(call, told, idempotency_key)
+
+
+def tool_poll(call: Call, told: Dialogue, idempotency_key: str | None = None) -> Trigger:
+    """Return the question how far a task is. Source: agent-session.md 12."""
+    trigger: Trigger = {
+        "type": "tool.poll",
+        "id": call.id,
+        "name": call.name,
+        "task_id": told.task_id,
+        "attempt": call.attempt,
+    }
+    if told.pending_answer is not None:
+        trigger["pending_answer"] = told.pending_answer
+    return trigger | _about(call, told, idempotency_key)
+
+
+def _about(call: Call, told: Dialogue, key: str | None) -> Trigger:
+    """Return what is said of a call where it holds."""
+    about: Trigger = {}
+    if told.continuation is not None:
+        about["continuation"] = told.continuation
     if call.deadline_ms is not None:
-        trigger["deadline"] = to_rfc3339(call.deadline_ms)
-    if idempotency_key:
-        trigger["idempotency_key"] = idempotency_key
-    return trigger
+        about["deadline"] = to_rfc3339(call.deadline_ms)
+    if key:
+        about["idempotency_key"] = key
+    return about
 
 
 def idempotency_key(session_id: str, call: Call) -> str | None:

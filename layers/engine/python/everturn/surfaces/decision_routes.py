@@ -7,13 +7,18 @@ from http import HTTPStatus
 from everturn.commands.answer_later import SettleCalls, SubmitAnswer
 from everturn.commands.cancel import Cancels
 from everturn.commands.interrupts import Interrupts
+from everturn.commands.resolve_wait import ResolveWait
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_INPUT_BODY_BYTES
 from everturn.surfaces.routes import Operation, Request, Result
 from everturn.surfaces.session_routes import named_session
 
 
 def decision_operations(
-    answer: SubmitAnswer, settle: SettleCalls, interrupts: Interrupts, cancels: Cancels
+    answer: SubmitAnswer,
+    settle: SettleCalls,
+    interrupts: Interrupts,
+    cancels: Cancels,
+    waits: ResolveWait,
 ) -> dict[str, Operation]:
     """Return the operations by name. Source: decision-protocol F-1."""
 
@@ -48,6 +53,11 @@ def decision_operations(
         answered = {"ok": True, "session_id": session_id, "turn_id": ended.turn_id}
         return HTTPStatus.OK, {**answered, "cancelled": ended.is_cancelled}
 
+    def resolve_wait(request: Request) -> Result:
+        session_id, body = named_session(request), request.body(MAX_INPUT_BODY_BYTES)
+        was_over = waits(request.caller, session_id, request.path["interrupt_id"], body)
+        return HTTPStatus.OK, {"ok": True, **({"duplicate": True} if was_over else {})}
+
     return {
         "cancel_session": cancel_session,
         "cancel_turn": cancel_turn,
@@ -55,4 +65,5 @@ def decision_operations(
         "settle_call": settle_call,
         "interrupt_session": interrupt_session,
         "resume_session": resume_session,
+        "resolve_wait": resolve_wait,
     }

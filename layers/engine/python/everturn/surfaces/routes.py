@@ -66,6 +66,13 @@ ROUTES: Final = (
         Who.FRONTEND,
         "sessions:write",
     ),
+    Route(
+        "resolve_wait",
+        "POST",
+        "/v1/sessions/{session_id}/approvals/{interrupt_id}",
+        Who.FRONTEND,
+        "sessions:write",
+    ),
     Route("cancel_session", "POST", "/v1/sessions/{session_id}/cancel"),
     Route(
         "cancel_turn",

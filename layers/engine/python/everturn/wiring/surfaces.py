@@ -22,6 +22,7 @@ from everturn.wiring.use_cases import (
     mint_token,
     read_events,
     read_session,
+    resolve_wait,
     session_budgets,
     settle_calls,
     shared_budgets,
@@ -58,6 +59,7 @@ def http_api() -> HttpApi:
             settle_calls("http_api"),
             interrupts("http_api"),
             cancels("http_api"),
+            resolve_wait("http_api"),
         )
         | budget_operations(session_budgets("http_api"), shared_budgets())
         | lifecycle_operations(list_sessions(), delete_session())

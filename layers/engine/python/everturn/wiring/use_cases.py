@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from everturn.commands.read_session import ReadSession
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
+    from everturn.commands.resolve_wait import ResolveWait
     from everturn.commands.session_budgets import SessionBudgets
     from everturn.commands.shared_budgets import SharedBudgets
     from everturn.commands.submit_input import SubmitInput
@@ -142,6 +143,13 @@ def shared_budgets() -> SharedBudgets:
     from everturn.commands.shared_budgets import SharedBudgets
 
     return SharedBudgets(budgets(), store(), wake(), CLOCK, forget_budgets)
+
+
+def resolve_wait(by: str) -> ResolveWait:
+    """Return the use case of questions that calls wait with."""
+    from everturn.commands.resolve_wait import ResolveWait
+
+    return ResolveWait(change_session(by))
 
 
 def submit_answer(by: str) -> SubmitAnswer:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from everturn.protocol.limits import KIB
+from everturn.protocol.limits import KIB, MAX_POLICY_SECS, MIN_POLL_SECONDS
 
 ERROR_CODES = frozenset(
     {"provider_error", "rate_limited", "refused", "budget_exceeded", "deadline_exceeded"}
@@ -15,9 +15,6 @@ ERROR_CODES = frozenset(
 
 MAX_ERROR_BYTES = 64 * KIB
 """What is kept of an error's text: a model is to read it."""
-
-MIN_POLL_SECONDS = 1
-"""Shortest interval between two polls of a task. Source: agent-session.md 12."""
 
 
 class ToolError(Exception):
@@ -73,7 +70,7 @@ class TaskStarted:
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a task without a name or polled too often."""
-        if not self.task_id:
+        if not self.task_id.strip():
             raise ValueError("a task needs an id")
         _check_interval(self.poll_interval_seconds)
 
@@ -132,5 +129,5 @@ def cut(text: str) -> str:
 
 
 def _check_interval(seconds: float) -> None:
-    if not MIN_POLL_SECONDS <= seconds < float("inf"):
-        raise ValueError(f"a task is polled every {MIN_POLL_SECONDS} s at most")
+    if not MIN_POLL_SECONDS <= seconds <= MAX_POLICY_SECS:
+        raise ValueError(f"a task is polled every {MIN_POLL_SECONDS} to {MAX_POLICY_SECS} s")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from everturn.session.commands import DeliverDirectly, Deliveries, ToolRefused
-from everturn.session.decide.questions import deadline_of, deliver
+from everturn.session.decide.questions import deadline_of, deliver, promote
 from everturn.session.decide.tool_result import dispatch_tool_call, fail_tool
 from everturn.session.events.decisions import (
     DecisionDispatched,
@@ -35,8 +35,9 @@ def refuse_without_worker(journal: Journal) -> None:
 def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
     """Start what has room: client calls at once, overlapping tools in a pool, others in the slot.
 
-    Source: decision-protocol O-5, U-13.
+    Calls that go on after a wait come first. Source: decision-protocol O-5, U-13.
     """
+    promote(journal, policy)
     if journal.session.is_paused:
         return  # P-6
     for call in journal.session.calls:

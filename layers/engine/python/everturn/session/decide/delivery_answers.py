@@ -19,11 +19,13 @@ from everturn.session.decide.model_answer import take_reply
 from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.tool_result import fail_tool, finish_tool
+from everturn.session.decide.waits import hold
 from everturn.session.events.decisions import DecisionCompleted
 from everturn.session.events.messages import StateUpdated
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.journal import Journal
-from everturn.session.state import Call, CallStatus
+from everturn.session.state import Call, CallStatus, Decision
+from everturn.session.waiting import TaskBegun, TaskPending, UserAsked
 
 
 def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
@@ -43,14 +45,14 @@ def answer_delivery(journal: Journal, command: AnswerDelivery) -> None:
             StateUpdated(turn_id=journal.turn_id, state=command.state, anchor=journal.anchor)
         )
     if call.status is CallStatus.PENDING:
-        _settle(journal, call, command)
+        _settle(journal, decision, call, command)
     elif not isinstance(command.outcome, LeftOpen):  # somebody failed the attempt meanwhile
         late = SettleIgnored(turn_id=journal.turn_id, id=call.id, reason="call_not_open")
         journal.add(late)
     move_on(journal, command.deliveries)
 
 
-def _settle(journal: Journal, call: Call, command: AnswerDelivery) -> None:
+def _settle(journal: Journal, decision: Decision, call: Call, command: AnswerDelivery) -> None:
     match command.outcome:
         case ToolAnswered(text=text):
             finish_tool(journal, call, text, command.decision_id)
@@ -60,6 +62,10 @@ def _settle(journal: Journal, call: Call, command: AnswerDelivery) -> None:
             take_reply(journal, call, answer)
         case ModelFailure() as failure:
             fail_attempt(journal, call, failure)
+        case UserAsked() | TaskBegun() | TaskPending() as held:
+            hold(journal, call, held)
+        case LeftOpen() if decision.trigger == "tool.poll":
+            hold(journal, call, TaskPending())
         case LeftOpen():
             pass
         case _:

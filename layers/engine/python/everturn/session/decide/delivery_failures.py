@@ -44,7 +44,7 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
     wait = wait_ms(
         policy.backoff_base_s, policy.backoff_max_s, decision.attempt, command.retry_after_s
     )
-    is_safe = _is_safe(call) or command.started == "no"
+    is_safe = _is_safe(decision, call) or command.started == "no"
     is_pointless = decision.trigger in EXECUTES and call is None  # the call was settled meanwhile
     wanted = command.retryable and is_safe and not is_pointless
     again = wanted and _attempts_left(journal, decision, command, wait)
@@ -71,16 +71,23 @@ def fail_delivery(journal: Journal, command: FailDelivery) -> None:
             fail_turn(journal, command.error, command.code)
         case Call(kind="llm_call"):
             fail_attempt(journal, call, ModelFailure(command.error, "provider_error", False))
-        case _ if not is_safe:
+        case _ if not is_safe or _leaves_task(decision, call):
             outcome_unknown(journal, call, decision.id)
         case _:
             _fail_tool(journal, call, decision, command)
     move_on(journal, policy)
 
 
-def _is_safe(call: Call | None) -> bool:
+def _is_safe(decision: Decision, call: Call | None) -> bool:
     """Return whether what was delivered may be delivered again though it may have been done."""
+    if decision.trigger == "tool.poll":
+        return True  # a poll is a read, whatever its tool is
     return call is None or call.kind != "tool_call" or may_repeat(call.effect)
+
+
+def _leaves_task(decision: Decision, call: Call) -> bool:
+    """Return whether a task goes on, unseen, that may take effect."""
+    return decision.trigger == "tool.poll" and not may_repeat(call.effect)
 
 
 def _fail_tool(journal: Journal, call: Call, decision: Decision, command: FailDelivery) -> None:

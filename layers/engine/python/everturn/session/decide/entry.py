@@ -21,6 +21,7 @@ from everturn.session.commands import (
     NoteAborted,
     Proceed,
     RaiseInterrupt,
+    ResolveWait,
     ResumeInterrupt,
     SetBudgets,
     SettleCall,
@@ -45,6 +46,7 @@ from everturn.session.decide.proceed import proceed, take_over
 from everturn.session.decide.set_budgets import set_budgets
 from everturn.session.decide.submit import submit
 from everturn.session.decide.turn_end import fail_turn
+from everturn.session.decide.waits import resolve_wait
 from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
 from everturn.session.facts import PathMessage, Pinned, Route
@@ -116,6 +118,7 @@ def _hear(
     | CancelSession
     | NoteAborted
     | SetBudgets
+    | ResolveWait
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly,
@@ -127,7 +130,7 @@ def _hear(
         case SettleModelCall():
             settle_model_call(journal, command)
             move_on(journal, command.deliveries)
-        case SettleCall() | RaiseInterrupt() | ResumeInterrupt():
+        case SettleCall() | RaiseInterrupt() | ResumeInterrupt() | ResolveWait():
             check_not_cancelled(journal.session)
             _hear_outsider(journal, command)
         case CancelTurn() | CancelSession() | NoteAborted():
@@ -139,7 +142,7 @@ def _hear(
 
 
 def _hear_outsider(
-    journal: Journal, command: SettleCall | RaiseInterrupt | ResumeInterrupt
+    journal: Journal, command: SettleCall | RaiseInterrupt | ResumeInterrupt | ResolveWait
 ) -> None:
     match command:
         case SettleCall():
@@ -148,6 +151,9 @@ def _hear_outsider(
             raise_interrupt(journal, command)
         case ResumeInterrupt():
             resume_interrupt(journal, command)
+        case ResolveWait():
+            resolve_wait(journal, command)
+            move_on(journal, None)
         case _:
             assert_never(command)
 

@@ -22,6 +22,7 @@ from everturn.session.decide.moving import move_on
 from everturn.session.decide.questions import EXECUTES, deliver, drop_all_about, turn_of
 from everturn.session.decide.requests import start_tool_call
 from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown
+from everturn.session.decide.waits import lapse_wait
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.journal import Journal
 from everturn.session.retries import may_repeat
@@ -46,6 +47,8 @@ def proceed(journal: Journal, command: Proceed) -> None:
     for call in journal.session.calls:
         if journal.session.call(call.id) == call:  # an earlier one may have ended the turn
             _move(journal, call)
+    for wait in journal.session.waits:
+        lapse_wait(journal, wait)
     move_on(journal, command.deliveries)
 
 
@@ -135,10 +138,13 @@ def _orphaned_tool_call(journal: Journal, call: Call) -> None:
     live = [
         one
         for one in journal.session.decisions
-        if one.call_id == call.id and one.status == "live" and not one.by_machine
+        if one.call_id == call.id
+        and one.trigger == "tool.execute"
+        and one.status == "live"
+        and not one.by_machine
     ]
     if not live:
-        return  # left open, waiting for its next delivery, or the machine's: no driver ran it
+        return  # left open, waiting, polled, or the machine's: no driver ran it
     decision = live[0]
     turn_id = turn_of(journal, decision)
     journal.add(DecisionDropped(turn_id=turn_id, id=decision.id, reason="driver_vanished"))

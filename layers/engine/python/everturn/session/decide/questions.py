@@ -16,15 +16,16 @@ from everturn.session.events.decisions import (
     DecisionQueued,
     QueuedPrivate,
 )
+from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.session.journal import Journal
-from everturn.session.slots import may_go_live
+from everturn.session.slots import RUNS_TOOLS, may_go_live
 from everturn.session.state import Call, Decision, Session
 
 SLOW_S: Final = 20
 """A tool that may take longer is the step machine's to run. Source: architecture, section 2."""
 
-EXECUTES: Final = ("tool.execute", "llm.execute")
-"""Triggers that ask the worker to run a call."""
+EXECUTES: Final = (*RUNS_TOOLS, "llm.execute")
+"""Triggers that ask the worker to run a call, or to say how far it is."""
 
 FINISHED = ("tool.finished", "sub_agent.finished")
 """Triggers that report the end of a call which counts as open until they are delivered. Q-3."""
@@ -79,6 +80,8 @@ def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
     """
     session = journal.session
     call = session.call(decision.call_id) if decision.trigger in EXECUTES else None
+    if decision.trigger == "tool.execute" and decision.attempt == 0:
+        call = _clocked(journal, call)
     by_machine = _is_slow(journal, decision, call)
     as_of = AsOf(
         seq=session.seq,
@@ -100,6 +103,30 @@ def deliver(journal: Journal, decision: Decision, policy: Deliveries) -> None:
             ),
         )
     )
+
+
+def _clocked(journal: Journal, call: Call | None) -> Call | None:
+    """Start the clock of a call anew that goes on after an answer; any other one runs already.
+
+    Waiting for a person is no work: each run of the tool has its whole time.
+    """
+    if call is None or not call.questions or call.deadline_ms or not call.retry.timeout_secs:
+        return call
+    journal.add(
+        ToolCallDispatched(
+            turn_id=journal.turn_id,
+            id=call.id,
+            attempt=call.attempt,
+            deadline_ms=attempt_deadline_ms(journal, call),
+        )
+    )
+    return journal.session.call(call.id)
+
+
+def attempt_deadline_ms(journal: Journal, call: Call) -> int | None:
+    """Return until when a tool that starts now may take."""
+    timeout_s = call.retry.timeout_secs
+    return journal.now_ms + round(timeout_s * 1000) if timeout_s else None
 
 
 def _is_slow(journal: Journal, decision: Decision, call: Call | None) -> bool:

@@ -18,6 +18,7 @@ from everturn.session.decide.questions import EXECUTES
 from everturn.session.decide.requests import open_tool_call, request_model_call
 from everturn.session.decide.settlements import settle
 from everturn.session.decide.turn_end import complete_turn, void_open_calls
+from everturn.session.decide.waits import keep_open
 from everturn.session.decide.written import reported, write_messages
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, StateUpdated
@@ -30,7 +31,7 @@ from everturn.session.request import digest
 from everturn.session.state import Decision
 
 SETTLES = ("tool.result", "tool.error", "llm.result", "llm.error")
-LATER = ("sub_agent.spawn", "message.send", "tool.ask", "tool.task", "tool.pending")
+LATER = ("sub_agent.spawn", "message.send")
 """Actions that are part of the protocol and not taken yet."""
 
 Actions = tuple[tuple[int, Mapping[str, Any]], ...]
@@ -57,6 +58,7 @@ def apply_response(
     _write_agent(journal, decision, response.get("agent"))
     for position, action in _those(actions, *SETTLES):
         settle(journal, decision, action, readings.get(position))
+    keep_open(journal, decision, dict(actions))
     for position, action in _those(actions, "llm.call", "tool.call"):
         _request(journal, action, readings.get(position))
     for _, action in _those(actions, "interrupt"):

@@ -17,6 +17,7 @@ from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.tool_result import fail_tool, finish_tool
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.journal import Journal
+from everturn.session.slots import RUNS_TOOLS
 from everturn.session.state import Call, CallStatus, Decision
 
 KINDS = {"tool": "tool_call", "llm": "llm_call"}
@@ -45,9 +46,9 @@ def settle(
 
 def _subject(decision: Decision, kind: str) -> str:
     """Source: X-4, I-13."""
-    executes = f"{'tool' if kind == 'tool_call' else 'llm'}.execute"
+    executes = RUNS_TOOLS if kind == "tool_call" else ("llm.execute",)
     resumed = decision.trigger == "interrupt.resumed" and decision.call_id
-    if decision.trigger != executes and not resumed:
+    if decision.trigger not in executes and not resumed:
         raise MissingCallId("A settle action needs the id of the call that it ends.")
     return decision.call_id
 

@@ -9,8 +9,13 @@ from typing import Final
 
 from everturn.protocol.ids import uuid5_in
 from everturn.session.commands import ToolRefused
+from everturn.session.decide.closed_waits import close_waits
 from everturn.session.decide.model_call import open_model_call
-from everturn.session.decide.questions import drop_questions_about, queue_finished
+from everturn.session.decide.questions import (
+    attempt_deadline_ms,
+    drop_questions_about,
+    queue_finished,
+)
 from everturn.session.decide.turn_end import end_step
 from everturn.session.events.decisions import DecisionCompleted, DecisionDropped, DecisionQueued
 from everturn.session.events.messages import MessageSource
@@ -36,13 +41,12 @@ OUTCOME_UNKNOWN: Final = (
 
 def dispatch_tool_call(journal: Journal, call: Call) -> None:
     """Start the next attempt of a tool call; its clock runs from here."""
-    timeout_s = call.retry.timeout_secs
     journal.add(
         ToolCallDispatched(
             turn_id=journal.turn_id,
             id=call.id,
             attempt=call.attempt + 1,
-            deadline_ms=journal.now_ms + round(timeout_s * 1000) if timeout_s else None,
+            deadline_ms=attempt_deadline_ms(journal, call),
         )
     )
 
@@ -54,6 +58,7 @@ def finish_tool(
 
     `reports` is false for a client's answer that its own view already tells. Source: U-7.
     """
+    close_waits(journal, call.id, has_ended=True)
     seq = journal.add(
         ToolCallCompleted(
             turn_id=journal.turn_id,
@@ -84,6 +89,7 @@ def fail_tool(
     policy = call.retry
     again = refused.retryable and attempt < max_attempts(policy)
     wait = wait_ms(policy.backoff_base_secs, policy.backoff_max_secs, attempt, retry_after_s)
+    close_waits(journal, call.id, has_ended=True)
     seq = journal.add(
         ToolCallErrored(
             turn_id=journal.turn_id,
@@ -132,7 +138,8 @@ def lapse_tool(journal: Journal, call: Call) -> None:
 
 def never_started(call: Call, decision: Decision) -> bool:
     """Return whether no delivery of `call` that failed so far can have begun the work."""
-    return call.attempt <= 1 and not decision.may_have_started
+    asked = call.questions > 0 or decision.trigger == "tool.poll"
+    return call.attempt <= 1 and not decision.may_have_started and not asked
 
 
 def _report(
@@ -148,8 +155,7 @@ def _report(
 ) -> None:
     """Ask `tool.finished`; the engine answers with its own proposal. Source: 8.5, O-6, G-2."""
     is_asked = journal.session.decides == "worker"
-    if is_asked:
-        drop_questions_about(journal, call.id, "call_settled")
+    drop_questions_about(journal, call.id, "call_settled")
     if is_asked and reports:
         queue_finished(journal, "tool.finished", call, seq)
     if is_asked or not reports:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from everturn.session.decide.closed_waits import close_waits
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.sessions import (
@@ -102,6 +103,7 @@ def void_call(
     `has_run` is false for one that is dispatched and that nobody was sent. A model call under way
     is to be broken off (`aborts`) by whoever runs it, and its last words follow.
     """
+    close_waits(journal, call.id, has_ended=False)
     is_under_way = call.status is CallStatus.PENDING
     is_write = call.kind == "tool_call" and not may_repeat(call.effect)
     journal.add(

@@ -49,6 +49,7 @@ from everturn.session.events.tool_calls import (
     ToolCallErrored,
     ToolCallRequested,
 )
+from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened
 
 Event = (
     SessionCreated
@@ -84,6 +85,9 @@ Event = (
     | ToolCallErrored
     | SessionInterrupted
     | InterruptResumed
+    | WaitOpened
+    | WaitExtended
+    | WaitClosed
     | CallVoided
     | SettleIgnored
 )
@@ -108,6 +112,9 @@ BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "turn.completed": ("data", "error"),
     "session.interrupted": ("payload",),
     "session.interrupt_resumed": ("payload",),
+    "call.wait.opened": ("question", "choices", "private"),
+    "call.wait.extended": ("private",),
+    "call.wait.closed": ("answer",),
 }
 """Fields that may be large and are not needed to evolve: the store may keep them in the bucket."""
 
