@@ -17,6 +17,8 @@ from everturn_local.runtime import LocalRuntime
 
 OWNER = "u1"
 SCOPES = ("sessions:read", "sessions:write", "models:read", "runs:read", "runs:write")
+PLENTY = {"tokens": 1_000_000, "mode": "fail"}
+BUDGETS = {"session": {"tokens": 1_000_000}, "mode": "fail"}
 UPLOAD = {"filename": "a.txt", "content_type": "text/plain", "size_bytes": 3}
 
 
@@ -182,6 +184,21 @@ class Row:
         return self.looks or (method, path)
 
 
+def _owner(_case: Case) -> str:
+    return OWNER
+
+
+def _budget_of(whose: str) -> Callable[[Case], str]:
+    """Return what sets a budget, and names whom it is for."""
+
+    def made(case: Case) -> str:
+        answer = case.ask(As.KEY, "PUT", f"/v1/budgets/{whose}", PLENTY)
+        assert answer.status_code == httpx.codes.OK, answer.text
+        return whose.rpartition("/")[2]
+
+    return made
+
+
 def _input(who: As, session_id: str) -> Any:
     body = message_body("[[say:more]]", session_id)
     return {**body, "identity": {"id": OWNER}} if who is As.KEY else body
@@ -230,6 +247,17 @@ ROWS = {
         missing="none",
         body=lambda _who, _thing: {"answer": "yes"},
     ),
+    "get_session_budgets": Row(ok=200, thing=Case.session, missing="none"),
+    "put_session_budgets": Row(
+        ok=200, thing=Case.session, missing="none", body=lambda _who, _thing: BUDGETS
+    ),
+    "delete_session_budgets": Row(ok=200, thing=Case.session, missing="none"),
+    "get_tenant_budget": Row(ok=200, thing=_budget_of("tenant")),
+    "put_tenant_budget": Row(ok=200, body=lambda _who, _thing: PLENTY, rivals=200),
+    "delete_tenant_budget": Row(ok=200, rivals=200),
+    "get_owner_budget": Row(ok=200, thing=_budget_of(f"owners/{OWNER}"), missing="nobody"),
+    "put_owner_budget": Row(ok=200, thing=_owner, body=lambda _who, _thing: PLENTY, rivals=200),
+    "delete_owner_budget": Row(ok=200, thing=_owner, rivals=200),
     "submit_answer": Row(
         ok=404,
         body=lambda _who, _thing: {"session_id": "none", "decision_id": "d1"},

@@ -35,6 +35,8 @@ from unit.surfaces.asking import Surfaces
 
 PATHS = {route.operation: (route.method, route.path) for route in ROUTES}
 STREAM = {"Accept": "text/event-stream"}
+PARTS = {"session_id", "turn_id", "agent_id", "upload_id", "owner_id", "interrupt_id"}
+"""Of paths."""
 
 
 @pytest.fixture(autouse=True)
