@@ -113,6 +113,7 @@ def test_what_a_broken_off_model_call_had_said_is_kept_after_the_turn_is_over() 
     assert story.session.aborting == (Aborting(call.id, 1, call.seq, "t1"),)
     assert propose(story.session).effects == (NoteLastWords(call.id, 1, call.seq),)
     assert propose(story.session).runs_here
+    assert story.note_aborted("another call", "Twice") == ()
     noted = story.note_aborted(call.id, "Once upon", usage=usage(2))
     assert noted == (
         ModelCallAborted(
