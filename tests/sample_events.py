@@ -54,8 +54,10 @@ from everturn.session.events.sessions import (
     TurnCompleted,
     TurnContinued,
     TurnFailure,
+    TurnParked,
     TurnStalled,
     TurnStarted,
+    TurnUnparked,
 )
 from everturn.session.events.shape import Anchor, Retry, Usage
 from everturn.session.events.stored import Event
@@ -68,6 +70,7 @@ from everturn.session.events.tool_calls import (
     ToolCallRequested,
     VoidedPrivate,
 )
+from everturn.session.events.tree import Fork, HeadMoved, MovedPrivate
 from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened, WaitPrivate
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
@@ -284,6 +287,14 @@ def what_a_plain_turn_lacks() -> list[Event]:
         InterruptResumed(turn_id=turn, interrupt_id="int-1", payload={"confirmed": True}),
         TurnCancelRequested(turn_id=turn, cause="user"),
         SessionCancelled(cause="parent"),
+        HeadMoved(
+            turn_id=turn,
+            from_=id_of("d2"),
+            to=id_of("d1"),
+            private=MovedPrivate(seq=1, depth=1, fork=Fork(branch=1)),
+        ),
+        TurnParked(turn_id=turn),
+        TurnUnparked(turn_id=turn),
         WaitOpened(
             turn_id=turn,
             id="c1-input-1",

@@ -23,8 +23,7 @@ def check_session(tenant: str, session_id: str, *, idle: bool = True) -> None:
     ]
     assert read.requests_differ(commits) == []
     if idle:
-        messages = [event.message for event in events if event.type == "message.new"]
-        assert broken_transcript(messages) == []
+        assert broken_transcript(read.active_path(head, commits)) == []
 
 
 def broken_transcript(messages: Sequence[dict[str, Any]]) -> list[str]:
@@ -58,7 +57,7 @@ class _Reading:
     def __init__(self, tenant: str, session_id: str) -> None:
         ports = importlib.import_module("everturn.ports.sessions")
         self._store = importlib.import_module("everturn.wiring.adapters").store()
-        self._reading = importlib.import_module("everturn.commands.reading")
+        self._tree = importlib.import_module("everturn.session.tree")
         self._request = importlib.import_module("everturn.session.request")
         self.fold = importlib.import_module("everturn.session.evolve").fold
         self._key = ports.SessionKey(tenant, session_id)
@@ -78,16 +77,21 @@ class _Reading:
         """Return the model calls whose request cannot be built again from the log."""
         numbered = [pair for commit in commits for pair in commit.numbered()]
         at = dict(numbered)
-        path = self._reading.path_of(commits, 1)
         return [
             event.id
             for seq, event in numbered
             if event.type == "llm.call.requested"
-            and self._rebuilt(at[event.private.header_seq].header, path, event.private.boundary)
+            and self._rebuilt(at[event.private.header_seq].header, numbered, event.private.boundary)
             != event.private.request_sha256
         ]
 
-    def _rebuilt(self, header: Any, path: Any, boundary: Any) -> str:
-        within = [node for node in path if boundary.from_seq <= node.seq <= boundary.head_seq]
-        sha256: str = self._request.build_request(header, within).sha256
+    def active_path(self, head: Any, commits: Any) -> list[dict[str, Any]]:
+        """Return the messages that lead to the head."""
+        numbered = [pair for commit in commits for pair in commit.numbered()]
+        node_id = head.session.head.id if head.session.head else None
+        return [dict(node.message) for node in self._tree.path_to(numbered, node_id)]
+
+    def _rebuilt(self, header: Any, numbered: Any, boundary: Any) -> str:
+        path = self._tree.path_within(numbered, boundary.head_id, boundary.from_seq)
+        sha256: str = self._request.build_request(header, path).sha256
         return sha256

@@ -17,7 +17,7 @@ from e2e.waiting import until
 from everturn_local.runtime import LocalRuntime
 
 LEASE_S = 2
-SLACK_S = 6
+SLACK_S = 15
 """For a new process and for what was left to do."""
 
 

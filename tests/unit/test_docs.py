@@ -130,7 +130,7 @@ def public_fields() -> dict[str, list[str]]:
         always = SHOWN_AT_DEFAULT.get(kind, {}).keys()
         shown[kind] += [
             name.removesuffix("_ms") + ("" if field.is_required() or name in always else "?")
-            for name, field in one.model_fields.items()
+            for name, field in ((f.alias or n, f) for n, f in one.model_fields.items())
             if name not in hidden
         ]
     return shown

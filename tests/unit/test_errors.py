@@ -94,7 +94,6 @@ STATUS_OF_CODE = {
         "no_active_turn",
         "session_cancelled",
         "session_quarantined",
-        "unsupported_view",
     },
     413: {"too_large"},
     415: {"unsupported_media_type"},

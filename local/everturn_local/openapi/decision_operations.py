@@ -39,7 +39,6 @@ from everturn.rejections import (
     UnknownSession,
     UnknownTurn,
     UnknownWait,
-    UnsupportedView,
     WrongHandler,
 )
 from everturn_local.openapi import examples
@@ -151,7 +150,6 @@ DECISION_OPERATIONS: Final[dict[str, Spoken]] = {
             UnknownDecision,
             DecisionNotLive,
             CallNotOpen,
-            UnsupportedView,
         ),
     ),
 }

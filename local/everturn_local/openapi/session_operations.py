@@ -37,7 +37,6 @@ from everturn.rejections import (
     UnknownInput,
     UnknownSession,
     UnknownTurn,
-    UnsupportedView,
     WrongHandler,
 )
 from everturn_local.openapi import examples
@@ -77,7 +76,6 @@ SESSION_OPERATIONS: Final[dict[str, Spoken]] = {
             AgentMismatch,
             SessionDeleting,
             TurnAlreadyActive,
-            UnsupportedView,
             SessionQuarantined,
             UnknownInput,
             SessionInterrupted,

@@ -132,6 +132,9 @@ SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
     {"interrupt_id": "int-1", "payload": {"confirmed": True}},
     {"cause": "user"},
     {"cause": "parent"},
+    {"from": SECOND, "to": FIRST},
+    {},
+    {},
     {
         "id": "c1-input-1",
         "kind": "question",

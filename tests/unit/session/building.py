@@ -20,7 +20,6 @@ from everturn.session.commands import (
     Deliveries,
     FailDelivery,
     FailTurn,
-    KnownMessage,
     LeftOpen,
     ModelAnswered,
     ModelFailure,
@@ -40,11 +39,13 @@ from everturn.session.events.shape import Usage
 from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import fold
-from everturn.session.facts import Facts, PathMessage, Pinned, Route, Stamp
-from everturn.session.refs import pick, put
-from everturn.session.request import BuiltRequest, build_request, digest, explicit_request
+from everturn.session.facts import Destination, Facts, Pinned, Place, Route, Stamp
+from everturn.session.request import digest
 from everturn.session.state import SESSION, Call, Decision, Session
+from everturn.session.tree import NeedsBranches, NeedsDestination, branches_of
 from everturn.session.waiting import Held
+from unit.session.destinations import destination_at
+from unit.session.logs import filled, path_of, rebuilt
 from unit.session.transcript import assert_well_formed
 
 NOON_MS = 1_767_268_800_000
@@ -110,45 +111,6 @@ def said(content: str = "", *calls: Mapping[str, Any], finish: str = "", **more:
     return ModelAnswered(message, reason, **more)
 
 
-def filled(log: Sequence[Event], before: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
-    """Return the stored JSON of events with every body in its place; `before` are earlier ones."""
-    values = list(before)
-    for event in log:
-        value = to_json(event)
-        value.pop("refs", None)
-        for name, ref in event.refs.items():
-            assert ref.place is not None
-            value = put(value, name, pick(values[ref.place.seq - 1], ref.place.field))
-        values.append(value)
-    return values
-
-
-def path_of(values: Sequence[Mapping[str, Any]], from_seq: int = 1) -> tuple[PathMessage, ...]:
-    """Return the messages of a log whose bodies are in place, from event `from_seq` on."""
-    return tuple(
-        PathMessage(
-            seq,
-            value["message"],
-            value["private"]["size_bytes"],
-            bool(value["private"].get("is_error")),
-        )
-        for seq, value in enumerate(values, start=1)
-        if value["type"] == "message.new" and seq >= from_seq
-    )
-
-
-def rebuilt(values: Sequence[Mapping[str, Any]], asked: ModelCallRequested) -> BuiltRequest:
-    """Return the request of a model call from the log alone. Source: session-log RH-5."""
-    header = values[asked.private.header_seq - 1]["header"]
-    bounds = asked.private.boundary
-    if asked.messages is not None:
-        return explicit_request(header, asked.messages)
-    if bounds is None:
-        return build_request(header, ())
-    path = path_of(values[: bounds.head_seq], bounds.from_seq)
-    return build_request(header, path)
-
-
 def types(events: Sequence[Event]) -> list[str]:
     """Return the events' names."""
     return [event.type for event in events]
@@ -188,9 +150,9 @@ class Story:
         """Return what a reader of the log would hand to the next command."""
         path = path_of(self.values, self.session.window.from_seq)
         agent = pinned(self.config, has_worker=self.has_worker, is_function=self.is_function)
-        versions = [value for value in self.values if value["type"] == "agent.updated"]
-        if len(versions) > 1:
-            private, config = versions[-1]["private"], versions[-1]["agent"]
+        if self.session.agent_seq:
+            version = self.values[self.session.agent_seq - 1]
+            private, config = version["private"], version["agent"]
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
         taken = self.taken | self.indexed()
@@ -199,11 +161,39 @@ class Story:
     def indexed(self) -> frozenset[str]:
         """Return the ids that the store would refuse to give again."""
         kinds = (MessageNew, ToolCallRequested)
-        return frozenset(event.id for event in self.log if isinstance(event, kinds))
+        cut_off = {
+            made["id"]
+            for value in self.values
+            if value["type"] == "llm.call.completed" and value.get("finish_reason") == "length"
+            for made in value["message"].get("tool_calls") or ()
+        }
+        return frozenset(cut_off) | frozenset(
+            event.id for event in self.log if isinstance(event, kinds)
+        )
 
     def decide(self, make: Make) -> Decided:
-        """Return what a command would lead to; nothing is kept."""
-        return decide(self.session, make(stamp(self.commands, self.now_ms), self.facts()))
+        """Return what a command would lead to; nothing is kept. What it asks for is looked up."""
+        facts = self.facts()
+        while True:
+            try:
+                return decide(self.session, make(stamp(self.commands, self.now_ms), facts))
+            except NeedsBranches as need:
+                known = branches_of(self.numbered())
+                begun = {number: known[number] for number in need.numbers}
+                facts = replace(facts, branches={**facts.branches, **begun})
+            except NeedsDestination as need:
+                named = need.place.id if need.place else ""
+                facts = replace(
+                    facts, destinations={**facts.destinations, named: self.destination(need.place)}
+                )
+
+    def numbered(self) -> list[tuple[int, Event]]:
+        """Return the log with its numbers, bodies in place."""
+        return [(seq, from_json(value)) for seq, value in enumerate(self.values, start=1)]
+
+    def destination(self, place: Place | None) -> Destination:
+        """Return what holds at a place of the tree, from the whole log."""
+        return destination_at(self.session, self.numbered(), place, self.facts().agent, self.route)
 
     def do(self, make: Make) -> tuple[Event, ...]:
         """Decide, store, read again, check; return the events."""
@@ -271,11 +261,11 @@ class Story:
             more["known"] = more.get("known", self.known(more["view"]))
         return lambda at, facts: SubmitInput(stamp=at, facts=facts, **(given | more))
 
-    def known(self, view: Sequence[Mapping[str, Any]]) -> tuple[KnownMessage, ...]:
+    def known(self, view: Sequence[Mapping[str, Any]]) -> tuple[Place, ...]:
         """Return where the messages of a view stand, as the store's index has it."""
         wanted = {message.get("id") for message in view}
         return tuple(
-            KnownMessage(event.id, seq, event.private.branch, event.private.depth)
+            Place(event.id, seq, event.private.branch, event.private.depth)
             for seq, event in enumerate(self.log, start=1)
             if isinstance(event, MessageNew) and event.id in wanted
         )

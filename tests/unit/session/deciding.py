@@ -40,7 +40,8 @@ from everturn.session.records import Records
 from everturn.session.request import digest
 from everturn.tools.schema import check_input
 from published import check_question
-from unit.session.building import Story, path_of, said
+from unit.session.building import Story, said
+from unit.session.logs import path_of
 from worker_answers import read_response
 
 Worker = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -83,18 +84,17 @@ class Deciding(Story):
     def facts(self) -> Facts:
         """Return what a reader of the whole log would hand to the next command."""
         events = self.events()
-        versions = [event for event in events.values() if isinstance(event, AgentUpdated)]
+        newest = events.get(self.session.agent_seq)
         if not self.log:
             agent = Pinned(self.config, digest(self.config), True)
-        elif versions:
-            newest = versions[-1]
+        elif isinstance(newest, AgentUpdated):
             private = newest.private
             agent = Pinned(newest.agent, private.sha256, True, layered=private.layered)
         else:
             agent = Pinned({}, "", True)
         taken = self.taken | self.indexed()
         path = path_of(self.values)
-        return Facts(agent, self.route, path, taken, events, {}, self.budgets)
+        return Facts(agent, self.route, path, taken, events, budgets=self.budgets)
 
     def submit(self, content: str = "Hello.", turn_id: str = "", **more: Any) -> tuple[Event, ...]:
         """Send an input, and let everything happen that follows from it."""

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from everturn.errors import DefectError
-from everturn.rejections import UnsupportedView
 from everturn.session.events.decisions import AsOf, DecisionDispatched, DecisionPrivate
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.model_calls import ModelCallRequested
@@ -42,25 +41,6 @@ def first_news(story: Deciding, decision: Decision) -> dict[str, Any]:
     return dict((queued.news or [])[0])
 
 
-def test_a_view_that_leaves_the_path_is_refused() -> None:
-    """V-5: branches are not written yet."""
-    story = Deciding(worker_=running("sunny"))
-    story.replies = [said("", made("c1")), said("done")]
-    story.submit()
-    first, second, tool, last = story.messages()
-    decision = until_input(story, "More.")
-
-    whole = [first, second, {**tool, "id": "other"}, last, {"role": "user", "content": "x"}]
-    with pytest.raises(UnsupportedView):
-        story.respond(decision.id, {"messages": [first, second]})
-    with pytest.raises(UnsupportedView):
-        story.respond(decision.id, {"messages": [second, first]})
-    story.respond(decision.id, {"messages": whole})
-
-    assert story.messages()[-1]["content"] == "x"
-    assert len(story.messages()) == 5
-
-
 def test_a_view_that_says_nothing_new_writes_nothing() -> None:
     """V-9."""
     story = Deciding()
@@ -85,21 +65,6 @@ def test_news_behind_a_place_that_moved_on_are_refused() -> None:
     appended = story.respond(decision.id, {"messages": [news]})
 
     assert types(appended)[1] == "message.new"
-
-
-def test_a_view_whose_place_moved_on_is_refused() -> None:
-    """V-3.2: branches are not written yet."""
-    story = Deciding()
-    story.do(story.submitting(view=(HELLO,), decides="worker"))
-    start = until(story, "session.start")
-    (waiting,) = [one for one in story.session.decisions if one.status == "queued"]
-    news = first_news(story, waiting)
-    moved = {"id": "m9", "role": "system", "content": "Before all."}
-    story.respond(start.id, {"agent": CONFIG, "messages": [moved]})
-    decision = until(story, "client.messages")
-
-    with pytest.raises(UnsupportedView):
-        story.respond(decision.id, {"messages": [news]})
 
 
 def test_a_worker_rewrites_what_a_tool_said() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from everturn.errors import RejectedError
 from everturn.protocol.decision import DECISION_RESPONSE
+from everturn.rejections import SessionInterrupted, TurnAlreadyActive
 from everturn.session.commands import (
     FailTurn,
     RaiseInterrupt,
@@ -31,6 +32,7 @@ from everturn.session.propose import (
 from everturn.session.state import Session
 from unit.session.building import made, said
 from unit.session.deciding import Deciding, echo
+from unit.session.logs import path_of
 from unit.session.waiting import check_waits
 
 NAMES = ("get_weather", "send_email", "look_around", "undeclared")
@@ -90,6 +92,7 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
         moves.append(lambda _: story.do(lambda at, facts: FailTurn(at, facts, "no", "x")))
     elif len(story.log) % 7 == 0:
         moves.append(lambda _: story.cancel())
+    moves.append(partial(_view, story))
     moves += [partial(_act, story, effect) for effect in propose(session).effects]
     moves += [partial(_settle, story, one.id) for one in session.calls if one.kind == "tool_call"]
     moves += [partial(_resume, story, one.id) for one in session.interrupts]
@@ -101,6 +104,18 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
             )
         )
     return moves
+
+
+def _view(story: Deciding, n: int) -> None:
+    """Send a view that ends somewhere in the tree, with news behind it or none."""
+    nodes = [value["id"] for value in story.values if value["type"] == "message.new"]
+    path = path_of(story.values, head_id=nodes[n % len(nodes)]) if nodes else ()
+    news = [{"role": "user", "content": f"edit {n}"}] if n % 3 or not path else []
+    view = (*(dict(node.message) for node in path), *news)
+    try:
+        story.do(story.submitting(view=view, decides="worker"))
+    except (TurnAlreadyActive, SessionInterrupted):
+        assert story.session.turn is not None or story.session.interrupts
 
 
 def _act(story: Deciding, effect: Effect, n: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types as python_types
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import hypothesis.strategies as st
 import pytest
@@ -44,6 +44,9 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return PLAIN[annotation]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return st.deferred(lambda: models(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, tuple):
+        hints = get_type_hints(annotation)
+        return st.builds(annotation, **{name: values(kind) for name, kind in hints.items()})
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return st.sampled_from(inner)

@@ -10,7 +10,8 @@ from everturn.errors import DefectError
 from everturn.session.events.model_calls import ModelCallRequested, RequestContext, RequestHeader
 from everturn.session.facts import PathMessage, Route
 from everturn.session.request import NO_RESULT, build_request, digest, header_for, rebuild
-from unit.session.building import CONFIG, ROUTE, Story, made, only, path_of, pinned, types
+from unit.session.building import CONFIG, ROUTE, Story, made, only, pinned, types
+from unit.session.logs import path_of
 from unit.session.transcript import assert_well_formed, problems
 
 USER = {"id": "u1", "role": "user", "content": "Hello."}

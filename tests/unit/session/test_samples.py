@@ -18,7 +18,8 @@ from everturn.session.evolve import fold
 from everturn.session.formats import NEWEST_FORMAT
 from everturn.session.propose import propose
 from everturn.session.state import SESSION
-from unit.session.building import filled, only, rebuilt
+from unit.session.building import only
+from unit.session.logs import filled, rebuilt
 from unit.session.transcript import assert_well_formed
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("v*/*.json"))

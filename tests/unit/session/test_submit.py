@@ -10,13 +10,12 @@ from everturn.rejections import (
     AgentMismatch,
     RoleNotAllowed,
     TurnAlreadyActive,
-    UnsupportedView,
 )
-from everturn.session.commands import KnownMessage
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import AgentUpdated, MessageNew
 from everturn.session.events.sessions import Owner, TurnAdmitted, TurnCompleted, TurnStarted
 from everturn.session.evolve import fold
+from everturn.session.facts import Place
 from everturn.session.propose import CallModel, propose
 from everturn.session.refs import same_as
 from unit.session.building import CONFIG, HELLO, Story, made, only, types
@@ -216,18 +215,6 @@ def test_a_tool_message_without_its_id_is_the_recorded_one() -> None:
     assert [m["role"] for m in story.messages()] == ["user", "assistant", "tool", "user"]
 
 
-def test_a_view_that_leaves_the_path_is_refused() -> None:
-    """V-8: going back before the last reply is a branch."""
-    story = Story()
-    story.submit()
-    story.answer("Hi.")
-
-    with pytest.raises(UnsupportedView) as refused:
-        story.submit(view=(story.messages()[0],))
-
-    assert refused.value.code == "unsupported_view"
-
-
 def test_ids_of_messages_are_given_once() -> None:
     """V-2, V-5: an id that is known, or repeated among the news, is minted anew."""
     story = Story()
@@ -266,7 +253,7 @@ def test_a_place_that_is_not_further_down_counts_as_news() -> None:
     story.submit()
     story.answer("Hi.")
     first, reply = story.messages()
-    known = (KnownMessage(reply["id"], 1, 0, 2), KnownMessage(first["id"], 1, 0, 1))
+    known = (Place(reply["id"], 1, 0, 2), Place(first["id"], 1, 0, 1))
 
     story.submit(view=(reply, first), known=known)
 

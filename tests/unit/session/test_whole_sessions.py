@@ -14,6 +14,7 @@ from everturn.protocol.json_text import canonical
 from everturn.rejections import TurnAlreadyActive
 from everturn.session.commands import LeftOpen, ToolRefused
 from everturn.session.events.decisions import DecisionErrored, DecisionQueued
+from everturn.session.events.messages import MessageNew
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.sessions import StepEnded, StepStarted, TurnCompleted
 from everturn.session.events.tool_calls import ToolCallDispatched, ToolCallRequested
@@ -27,8 +28,10 @@ from everturn.session.propose import (
     propose,
 )
 from everturn.session.state import is_quiescent, status_of
+from everturn.session.tree import forks
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
-from unit.session.building import WITH_SLOW, Story, made, only, path_of, stamp, types, usage
+from unit.session.building import WITH_SLOW, Story, made, only, stamp, types, usage
+from unit.session.logs import path_of
 from unit.session.waiting import JOB, PENDING, SURE, answering, check_waits, declining
 
 TOOLS = ["get_weather", "set_alarm", "send_email", "undeclared", "dig", "ship"]
@@ -40,6 +43,12 @@ CALLS = st.lists(
     max_size=4,
 )
 WINDOW_TOKENS = 100
+
+
+def is_complete(path: list[dict[str, Any]]) -> bool:
+    """Return whether every tool call of a path has its result on it."""
+    called = [one["id"] for m in path for one in m.get("tool_calls") or ()]
+    return sorted(called) == sorted(m["tool_call_id"] for m in path if m["role"] == "tool")
 
 
 class WholeSessions(RuleBasedStateMachine):
@@ -77,6 +86,19 @@ class WholeSessions(RuleBasedStateMachine):
     def a_client_sends_its_view(self, new: list[str]) -> None:
         view = [*self.story.messages(), *({"role": "user", "content": text} for text in new)]
         self.story.submit(view=tuple(view))
+
+    @precondition(lambda self: self.story.session.turn is None)
+    @rule(data=st.data(), new=st.lists(st.text(min_size=1, max_size=30), max_size=2))
+    def a_client_goes_elsewhere(self, data: st.DataObject, new: list[str]) -> None:
+        """V-5: edits, regenerates, switches; the view is one that could be on a screen."""
+        ends = [one for one in self.nodes() if is_complete(self.path_to(one))]
+        chosen = data.draw(st.sampled_from([None, *ends]))
+        assume(chosen or new)
+        view = [*self.path_to(chosen), *({"role": "user", "content": text} for text in new)]
+        self.story.submit(view=tuple(view))
+
+        shown = [m.get("content") for m in self.story.messages()][: len(view)]
+        assert shown == [m.get("content") for m in view]
 
     @precondition(lambda self: self.models())
     @rule(content=TEXTS, calls=CALLS, cut=st.booleans(), n=st.integers(0, 9))
@@ -271,13 +293,16 @@ class WholeSessions(RuleBasedStateMachine):
             return
         newest = asked[-1].private.boundary
         tokens = self._capacity_at(asked[-1])
-        path = [node for node in path_of(self.story.values) if node.seq <= newest.head_seq]
+        path = [*path_of(self.story.values, head_id=newest.head_id)]
         shown = [node for node in path if node.seq >= newest.from_seq]
         starts = self._turn_starts()
         size = sum(node.size_bytes for node in shown)
-        turns = sum(newest.from_seq <= start <= newest.head_seq for start in starts)
+        turns = sum(node.seq in starts for node in shown)
         assert shown
         assert size <= tokens * BYTES_PER_TOKEN or turns <= 1
+        since = self.story.log.index(asked[max(-2, -len(asked))])
+        if any(True for _ in forks(enumerate(self.story.log[since:]))):
+            return  # another path, with a window of its own
         if len(asked) > 1 and newest.from_seq != asked[-2].private.boundary.from_seq:
             before = asked[-2].private.boundary.from_seq
             unmoved = sum(node.size_bytes for node in path if node.seq >= before)
@@ -285,6 +310,14 @@ class WholeSessions(RuleBasedStateMachine):
             assert unmoved > self._room_at(asked[-1])
 
     # helpers
+
+    def nodes(self) -> list[str]:
+        return [event.id for event in only(MessageNew, self.story.log)]
+
+    def path_to(self, node_id: str | None) -> list[dict[str, Any]]:
+        if node_id is None:
+            return []
+        return [dict(node.message) for node in path_of(self.story.values, head_id=node_id)]
 
     def models(self) -> bool:
         return any(isinstance(e, CallModel) for e in propose(self.story.session).effects)

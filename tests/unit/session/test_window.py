@@ -19,7 +19,8 @@ from everturn.session.window import (
     with_message,
     with_turn,
 )
-from unit.session.building import Story, only, path_of
+from unit.session.building import Story, only
+from unit.session.logs import path_of
 
 
 def played(sizes: list[int], capacity_tokens: int) -> tuple[list[int], list[int]]:

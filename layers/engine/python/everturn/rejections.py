@@ -204,10 +204,6 @@ class SessionCancelled(RejectedError, code="session_cancelled", status=409):
     """The session is final. Source: S-8."""
 
 
-class UnsupportedView(RejectedError, code="unsupported_view", status=409):
-    """The session cannot be shown in the view that was asked for."""
-
-
 class TooLarge(RejectedError, code="too_large", status=413):
     """Over a limit of size; fields `limit_bytes`, `size_bytes` where known."""
 

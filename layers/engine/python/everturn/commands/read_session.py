@@ -15,7 +15,7 @@ from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.events.waits import WaitOpened
 from everturn.session.facts import PathMessage
-from everturn.session.state import Call, Session, Wait, status_of
+from everturn.session.state import Call, Session, Wait, is_on, status_of
 
 Shown = list[dict[str, Any]]
 
@@ -44,6 +44,7 @@ class ReadSession:
             head = seen_by(caller, self._store.head(key))
         with vanishing(self._store, key):
             nodes, has_older, calls, waits = self._contents(key, head, before)
+            branches = self._tree(key, head, before) if tree else None
         session = head.session
         messages = [dict(node.message) for node in nodes]
         answer: dict[str, Any] = {
@@ -65,9 +66,34 @@ class ReadSession:
             answer["last_outcome"] = session.last_outcome
         if nodes and has_older:
             answer["before_seq"] = nodes[0].seq
-        if tree:
-            answer["message_tree"] = _tree(nodes, head)
-        return answer
+        return answer if branches is None else {**answer, **branches}
+
+    def _tree(self, key: SessionKey, head: Head, before: int | None) -> dict[str, Any]:
+        """Return a page of the tree, of all branches, and how the messages of the path go on."""
+        upto = head.session.seq if before is None else before - 1
+        try:
+            found, has_older = self._reader.nodes(key, upto, NEWEST_NODES)
+        except DefectError:
+            if head.quarantined is None:
+                raise
+            found, has_older = (), False
+        nodes = [
+            {
+                "message": dict(event.message),
+                **({"parent_id": event.parent_id} if event.parent_id else {}),
+            }
+            for _, event in found
+        ]
+        path = self._reader.active(key, head.session)
+        where = {"head_id": head.session.head.id} if head.session.head else {}
+        page: dict[str, Any] = {"message_tree": {"nodes": nodes, **where}}
+        on_path = [
+            dict(event.message)
+            for _, event in found
+            if is_on(path, event.private.branch, event.private.depth)
+        ]
+        older = {"before_seq": found[0][0]} if found and has_older else {}
+        return {**page, "messages": on_path, **older}
 
     def _interrupts(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
         """Return what pauses the session. Source: decision-protocol I-1."""
@@ -109,7 +135,7 @@ class ReadSession:
         self, key: SessionKey, head: Head, before: int | None
     ) -> tuple[tuple[PathMessage, ...], bool]:
         upto = head.session.seq if before is None else before - 1
-        return self._reader.newest(key, upto, NEWEST_NODES)
+        return self._reader.newest(key, head.session, upto, NEWEST_NODES)
 
     def _calls(self, key: SessionKey, head: Head) -> list[dict[str, Any]]:
         arguments = self._reader.tool_calls(key, head)
@@ -165,12 +191,3 @@ def as_call(call: Call, asked: ToolCallRequested | None = None) -> dict[str, Any
     if asked is not None and asked.arguments is not None:
         shown["arguments"] = asked.arguments
     return {**shown, "name": call.name}
-
-
-def _tree(nodes: tuple[PathMessage, ...], head: Head) -> dict[str, Any]:
-    shown: list[dict[str, Any]] = []
-    for node in nodes:
-        parent = {"parent_id": shown[-1]["message"]["id"]} if shown else {}
-        shown.append({"message": dict(node.message), **parent})
-    where = {"head_id": head.session.head.id} if head.session.head else {}
-    return {"nodes": shown, **where}

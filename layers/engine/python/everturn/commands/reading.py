@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,10 +20,16 @@ from everturn.session.events.decisions import DecisionDispatched
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
-from everturn.session.facts import Facts, PathMessage, Pinned, Route
+from everturn.session.events.tree import Stretch
+from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
+from everturn.session.state import Session
+from everturn.session.tree import active, forks, is_recent, ranges
 
 BYTES_PER_READ: Final = 2 * 1024 * 1024
 """Messages of one answer: with room for JSON inside JSON in a Lambda answer of 6 MB."""
+
+LAST_SEQ: Final = 10**12 - 1
+"""The largest number of an event. Source: storage-and-commits, "Items"."""
 
 EVENTS_PER_READ: Final = 2_000
 """Events that one step of a backward read spans; some hundred messages."""
@@ -72,13 +78,31 @@ class SessionReader:
         session = head.session
         is_whole = session.decides == "worker"  # it is sent the whole tree: Q-1
         from_seq = 1 if is_whole else session.window.from_seq
-        logged = self._hydrated(key, head, self._store.log(key, from_seq, session.seq))
+        read = self._store.log(key, 1, session.seq) if is_whole else self._path(key, session)
+        logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
-        path = path_of(logged, from_seq)
-        facts = Facts(agent, self.route(agent.config), path)
+        facts = Facts(agent, self.route(agent.config), path_of(logged, session, from_seq))
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
+
+    def _path(self, key: SessionKey, session: Session) -> tuple[Logged, ...]:
+        """Return the commits that hold the window, and what is under way: one query for each range.
+
+        A session of one branch has one range.
+        """
+        wanted = [*ranges(session, session.window.from_seq)]
+        open_seqs = {call.seq for call in session.calls}
+        open_seqs |= {seq for one in session.decisions for seq in (one.seq, one.dispatched_seq)}
+        for seq in sorted(open_seqs - {0}):
+            if not any(low <= seq <= high for low, high in wanted):
+                wanted.append((seq, seq))
+        found = {
+            commit.first_seq: commit
+            for low, high in wanted
+            for commit in self._store.log(key, low, high)
+        }
+        return tuple(found[first] for first in sorted(found))
 
     def for_new_session(self, tenant: str, agent_id: str) -> Facts:
         """Return the facts for a session that does not exist yet, with the agent as it stands now.
@@ -101,21 +125,70 @@ class SessionReader:
         return replace(facts, budgets=self._budgets(tenant, owner_id))
 
     def newest(
-        self, key: SessionKey, upto_seq: int, count: int
+        self, key: SessionKey, session: Session, upto_seq: int, count: int
     ) -> tuple[tuple[PathMessage, ...], bool]:
-        """Return the newest `count` messages up to event `upto_seq`, and whether older ones may be.
+        """Return the newest `count` messages of the path up to event `upto_seq`, oldest first, and
+        whether there are older ones.
 
-        Fewer where they are over `BYTES_PER_READ` together, but at least one; oldest first.
+        Fewer where they are over `BYTES_PER_READ` together, but at least one.
         """
-        found: tuple[PathMessage, ...] = ()
-        while upto_seq > 0 and len(found) <= count and _size_bytes(found) <= BYTES_PER_READ:
-            from_seq = max(1, upto_seq - EVENTS_PER_READ + 1)
-            logged = self._store.materialise(key, self._store.log(key, from_seq, upto_seq))
-            older = path_of(logged, from_seq)
-            found = tuple(node for node in older if node.seq <= upto_seq) + found
-            upto_seq = from_seq - 1
-        shown = _within(found[-count:], BYTES_PER_READ)
-        return shown, len(shown) < len(found) or upto_seq > 0
+        found: list[PathMessage] = []
+        size_bytes = 0
+        for seq, event in self.backwards(key, self.active(key, session), upto_seq):
+            if found and (len(found) == count or size_bytes >= BYTES_PER_READ):
+                return tuple(found[::-1]), True
+            found.append(to_path(seq, event))
+            size_bytes += event.private.size_bytes
+        return tuple(found[::-1]), False
+
+    def nodes(
+        self, key: SessionKey, upto_seq: int, count: int
+    ) -> tuple[tuple[tuple[int, MessageNew], ...], bool]:
+        """Return the newest `count` messages of all branches; else as `newest`."""
+        found: list[tuple[int, MessageNew]] = []
+        size_bytes = 0
+        for seq, event in self._messages(key, 1, upto_seq):
+            if found and (len(found) == count or size_bytes >= BYTES_PER_READ):
+                return tuple(found[::-1]), True
+            found.append((seq, event))
+            size_bytes += event.private.size_bytes
+        return tuple(found[::-1]), False
+
+    def begun(self, key: SessionKey, numbers: Collection[int]) -> dict[int, Begun]:
+        """Return how branches begin: one BatchGetItem, and one Query for each of them."""
+        found = {}
+        for number, seq in self._store.branches(key, numbers).items():
+            for _, fork in forks(_numbered(self._store.log(key, seq, seq))):
+                if fork.branch == number:
+                    found[number] = Begun(seq, fork.stretches)
+        return found
+
+    def active(self, key: SessionKey, session: Session) -> tuple[Stretch, ...]:
+        """Return what the active path consists of; two requests where the window is shorter."""
+        if not session.is_cut:
+            return active(session, session.stretches)
+        return active(session, self.begun(key, [session.branch])[session.branch].stretches)
+
+    def backwards(
+        self, key: SessionKey, stretches: tuple[Stretch, ...], upto_seq: int = LAST_SEQ
+    ) -> Iterator[tuple[int, MessageNew]]:
+        """Yield the messages of a path with their numbers, newest first, as far as is asked."""
+        for one in reversed(stretches):
+            for seq, event in self._messages(key, one.from_seq, min(one.upto_seq, upto_seq)):
+                place = event.private
+                if place.branch == one.branch and place.depth <= one.upto_depth:
+                    yield seq, event
+
+    def _messages(
+        self, key: SessionKey, from_seq: int, upto_seq: int
+    ) -> Iterator[tuple[int, MessageNew]]:
+        while upto_seq >= from_seq:
+            low = max(from_seq, upto_seq - EVENTS_PER_READ + 1)
+            logged = self._store.materialise(key, self._store.log(key, low, upto_seq))
+            for seq, event in reversed([*_numbered(logged)]):
+                if isinstance(event, MessageNew) and low <= seq <= upto_seq:
+                    yield seq, event
+            upto_seq = low - 1
 
     def tool_calls(self, key: SessionKey, head: Head) -> dict[str, ToolCallRequested]:
         """Return what asked for each open tool call, its arguments in their place."""
@@ -172,15 +245,19 @@ class SessionReader:
             return Pinned({}, "", has_worker, is_function)  # the worker has named no config yet
         if record is not None and record.sha256 == head.session.agent_sha:
             return pin(record)
-        if not logged or seq < logged[0].first_seq:
+        version = self.agent_version(key, seq, logged)
+        private = version.private
+        return Pinned(version.agent, private.sha256, has_worker, is_function, private.layered)
+
+    def agent_version(
+        self, key: SessionKey, seq: int, logged: tuple[Logged, ...] = ()
+    ) -> AgentUpdated:
+        """Return the config of a version; `logged` is at hand. Raises `DefectError`."""
+        if not any(commit.first_seq <= seq <= commit.last_seq for commit in logged):
             logged = self._store.materialise(key, self._store.log(key, seq, seq))
-        for commit in logged:
-            for number, event in commit.numbered():
-                if number == seq and isinstance(event, AgentUpdated):
-                    private = event.private
-                    return Pinned(
-                        event.agent, private.sha256, has_worker, is_function, private.layered
-                    )
+        for number, event in _numbered(logged):
+            if number == seq and isinstance(event, AgentUpdated):
+                return event
         raise DefectError(f"{key.session} has no agent config at event {seq}")
 
 
@@ -252,25 +329,20 @@ def pin(record: AgentRecord) -> Pinned:
     )
 
 
-def _size_bytes(path: tuple[PathMessage, ...]) -> int:
-    return sum(node.size_bytes for node in path)
+def path_of(logged: tuple[Logged, ...], session: Session, from_seq: int) -> tuple[PathMessage, ...]:
+    """Return the active path's messages of commits whose bodies are in their places.
 
-
-def _within(path: tuple[PathMessage, ...], limit_bytes: int) -> tuple[PathMessage, ...]:
-    """Return the end of `path` that fits; its last message in any case."""
-    size_bytes = 0
-    for at in range(len(path) - 1, -1, -1):
-        size_bytes += path[at].size_bytes
-        if size_bytes > limit_bytes:
-            return path[min(at + 1, len(path) - 1) :]
-    return path
-
-
-def path_of(logged: tuple[Logged, ...], from_seq: int) -> tuple[PathMessage, ...]:
-    """Return the messages of commits whose bodies are in their places, from event `from_seq` on."""
+    Those from event `from_seq` on.
+    """
     return tuple(
-        PathMessage(number, event.message, event.private.size_bytes, bool(event.private.is_error))
-        for commit in logged
-        for number, event in commit.numbered()
-        if isinstance(event, MessageNew) and number >= from_seq
+        to_path(number, event)
+        for number, event in _numbered(logged)
+        if isinstance(event, MessageNew)
+        and number >= from_seq
+        and is_recent(session, event.private.branch, event.private.depth)
     )
+
+
+def to_path(seq: int, event: MessageNew) -> PathMessage:
+    """Return a message as the core has it."""
+    return PathMessage(seq, event.message, event.private.size_bytes, bool(event.private.is_error))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from everturn.commands.reading import path_of
 from everturn.errors import DefectError
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import SessionKey
 from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
 from everturn.session.events.stored import Event
 from everturn.session.request import BuiltRequest, rebuild
+from everturn.session.tree import path_within
 
 Kind = TypeVar("Kind", bound=Event)
 
@@ -34,7 +34,8 @@ class RebuildRequest:
         logged = self._store.materialise(
             key, self._store.log(key, boundary.from_seq, boundary.head_seq)
         )
-        return rebuild(asked, header, path_of(logged, boundary.from_seq))
+        events = [one for commit in logged for one in commit.numbered()]
+        return rebuild(asked, header, path_within(events, boundary.head_id, boundary.from_seq))
 
     def _event(self, key: SessionKey, seq: int, kind: type[Kind]) -> Kind:
         logged = self._store.materialise(key, self._store.log(key, seq, seq))

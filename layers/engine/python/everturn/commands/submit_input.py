@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from everturn.commands.attempts import Attempts
 from everturn.commands.change import ChangeSession
+from everturn.commands.destinations import Destinations
 from everturn.commands.reading import SessionReader, no_such_session, unreadable_hidden
 from everturn.commands.readings import settlement_reading
 from everturn.commands.second_look import looked_at_again
@@ -29,12 +30,11 @@ from everturn.protocol.ids import check_new_turn_id
 from everturn.protocol.message import DraftMessage
 from everturn.protocol.wire import to_json
 from everturn.rejections import NotYetSupported, SchemaViolation, UnknownSession
-from everturn.session.commands import KnownMessage
 from everturn.session.commands import SubmitInput as Submit
 from everturn.session.decide.entry import Decided, decide
 from everturn.session.events.sessions import Owner as SessionOwner
 from everturn.session.events.sessions import TurnContinued
-from everturn.session.facts import Facts
+from everturn.session.facts import Begun, Facts, Place
 from everturn.session.state import Session
 from everturn.store.codec import refusal
 
@@ -52,7 +52,7 @@ class Submitted:
     session_id: str
     turn_id: str
     duplicate: bool = False
-    turn_status: Literal["running", "completed"] | None = None
+    turn_status: Literal["running", "parked", "completed"] | None = None
     is_continued: bool = False
     """It went on with the turn that was open. Source: T-3.2."""
 
@@ -144,12 +144,13 @@ class SubmitInput:
                 facts = self._reader.load(key, head).facts
         facts = self._reader.with_budgets(facts, key.tenant, wanted.owner.id)
         self._check_route(key.tenant, facts)
-        known = self._known_messages(wanted, head)
+        known, branches = self._known_messages(wanted, head)
         stamp = self._change.stamp()
         session = head.session if head else Session()
+        facts = replace(facts, taken=taken | {node.id for node in known}, branches=branches)
         command = Submit(
             stamp=stamp,
-            facts=replace(facts, taken=taken | {node.id for node in known}),
+            facts=facts,
             session_id=key.session,
             agent_id=wanted.agent_id,
             owner=wanted.owner,
@@ -164,18 +165,28 @@ class SubmitInput:
             action=wanted.action,
             readings=_readings(wanted.view, session, facts),
         )
-        decided = decide(session, command)
+        decided = Destinations(self._store, self._reader).with_what_is_needed(
+            key, head, facts, lambda enough: decide(session, replace(command, facts=enough))
+        )
         self._keep_uploads(key.tenant, _new_ones(wanted, known))
         self._change.append(key, head, decided, stamp)
         continued = session.turn.id if session.turn and _is_continued(decided) else ""
         return Submitted(key.session, continued or wanted.turn_id, is_continued=bool(continued))
 
-    def _known_messages(self, wanted: _Submit, head: Head | None) -> tuple[KnownMessage, ...]:
+    def _known_messages(
+        self, wanted: _Submit, head: Head | None
+    ) -> tuple[tuple[Place, ...], dict[int, Begun]]:
+        """Return where the messages of a view stand, and the path to the last of them."""
         ids = [message["id"] for message in wanted.view if message.get("id")]
         if head is None or not ids or wanted.input_type == "client.message":
-            return ()
-        places = self._store.nodes(wanted.key, ids)
-        return tuple(KnownMessage(p.id, p.seq, p.branch, p.depth) for p in places.values())
+            return (), {}
+        found = self._store.nodes(wanted.key, ids).values()
+        places = tuple(Place(one.id, one.seq, one.branch, one.depth) for one in found)
+        last = max(places, key=lambda one: one.depth, default=None)
+        here = {0, head.session.branch} | {one.branch for one in head.session.stretches}
+        if last is None or (last.branch in here and not head.session.is_cut):
+            return places, {}
+        return places, self._reader.begun(wanted.key, {last.branch} - {0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +275,7 @@ def _view(client_input: Submits) -> tuple[dict[str, Any], ...]:
     return tuple(to_json(message) for message in messages)
 
 
-def _new_ones(wanted: _Submit, known: tuple[KnownMessage, ...]) -> tuple[Mapping[str, Any], ...]:
+def _new_ones(wanted: _Submit, known: tuple[Place, ...]) -> tuple[Mapping[str, Any], ...]:
     """Return the messages of an input that the session does not have yet."""
     ids = {node.id for node in known}
     return tuple(message for message in wanted.view if message.get("id") not in ids)
@@ -274,16 +285,12 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
     """Return the answer for a turn id that the session has had. Source: decision-protocol T-4."""
     if head is None:
         return None
-    turn = head.session.turn
-    if turn is not None and turn.id == wanted.turn_id:
-        return Submitted(wanted.key.session, turn.id, True, "running")
-    if record is not None:
-        name = record.alias_of or record.turn_id
-        status: Literal["running", "completed"] = (
-            "running" if turn is not None and turn.id == name else "completed"
-        )
-        return Submitted(wanted.key.session, name, True, status)
-    return None
+    name = (record.alias_of or record.turn_id) if record is not None else wanted.turn_id
+    if head.session.turn is not None and head.session.turn.id == name:
+        return Submitted(wanted.key.session, name, True, "running")
+    if any(turn.id == name for turn in head.session.parked):
+        return Submitted(wanted.key.session, name, True, "parked")
+    return Submitted(wanted.key.session, name, True, "completed") if record is not None else None
 
 
 def demo_allowed(

@@ -12,20 +12,21 @@ from everturn.rejections import UnknownTurn
 def session_and_turn(
     store: SessionStore, caller: Caller, session_id: str, name: str
 ) -> tuple[Head, TurnRecord]:
-    """Return the session's head and what is known of the turn; of an open one, how it began.
+    """Return the session's head and what is known of the turn; of one that is not over, its begin.
 
-    `turn-<n>` names the open turn by its number. Raises `UnknownSession`, `UnknownTurn`. Source:
-    vocabulary, "Session and turn".
+    `turn-<n>` names an open or parked turn by its number. Raises `UnknownSession`, `UnknownTurn`.
+    Source: vocabulary, "Session and turn".
     """
     key = SessionKey(caller.tenant, session_id)
     with unreadable_hidden(caller):
         found, record = store.head_and_turn(key, name)
     head = seen_by(caller, found)
-    turn = head.session.turn
+    open_turns = [*head.session.parked, *([head.session.turn] if head.session.turn else ())]
     if record is not None and record.alias_of:
         return session_and_turn(store, caller, session_id, record.alias_of)
     if record is not None:
         return head, record
-    if turn is not None and name in {turn.id, f"turn-{turn.number}"}:
-        return head, TurnRecord(turn.id, turn.number, turn.first_seq)
+    for turn in open_turns:
+        if name in {turn.id, f"turn-{turn.number}"}:
+            return head, TurnRecord(turn.id, turn.number, turn.first_seq)
     raise UnknownTurn(f"The session {session_id} has no turn {name}.")

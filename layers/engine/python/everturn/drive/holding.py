@@ -133,7 +133,11 @@ class Holding:
         from `since_version` on.
         """
         tail: list[Logged] = []
+        next_seq = self.session.seq + 1
         for commit in reversed(self.loaded.logged):
+            if commit.last_seq + 1 != next_seq:
+                break  # what lies between is of another branch
+            next_seq = commit.first_seq
             lost = since_version is not None and commit.version >= since_version
             if commit.by.startswith("driver:") and not lost:
                 break

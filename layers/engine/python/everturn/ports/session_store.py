@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 from everturn.ports.lists import Deletion, Incarnation, ListPage
@@ -15,8 +15,10 @@ from everturn.ports.sessions import (
     Quarantine,
     SessionKey,
     TurnRecord,
+    VersionKind,
 )
 from everturn.ports.streams import Delta, Watch, Watcher
+from everturn.session.events.tree import Stretch
 
 
 class SessionStore(Protocol):
@@ -36,6 +38,20 @@ class SessionStore(Protocol):
 
     def nodes(self, key: SessionKey, ids: Sequence[str]) -> dict[str, NodePlace]:
         """Return the places of those of `ids` that name messages of the session."""
+        ...
+
+    def branches(self, key: SessionKey, numbers: Collection[int]) -> dict[int, int]:
+        """Return the events that branches begin with; the first branch has none."""
+        ...
+
+    def version(
+        self, key: SessionKey, kind: VersionKind, stretches: Sequence[Stretch]
+    ) -> int | None:
+        """Return the event of the version anchored nearest to the end of a path.
+
+        One without anchor is on every path, but the one that a session's first commit brings is not
+        known here: `None`. Source: decision-protocol Z-2.
+        """
         ...
 
     def log(self, key: SessionKey, from_seq: int, to_seq: int | None = None) -> tuple[Logged, ...]:

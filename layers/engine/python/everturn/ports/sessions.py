@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from everturn.session.events.stored import Event
 from everturn.session.state import Session
@@ -77,6 +77,10 @@ class TurnRecord:
     last_seq: int = 0
     outcome: str = ""
     alias_of: str = ""
+
+
+VersionKind = Literal["agent", "state"]
+"""What is kept in versions, each anchored in the message tree. Source: Z-2, Z-5."""
 
 
 @dataclass(frozen=True, slots=True)

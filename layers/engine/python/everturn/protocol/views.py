@@ -41,7 +41,7 @@ class Accepted(WireModel):
     duplicate: Maybe[Literal[True]] = None
     """The session knows this turn already; nothing new was recorded."""
 
-    turn_status: Maybe[Literal["running", "completed"]] = None
+    turn_status: Maybe[Literal["running", "parked", "completed"]] = None
     """With `duplicate`: how far that turn is."""
 
     continued: Maybe[Literal[True]] = None

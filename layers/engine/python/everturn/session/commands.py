@@ -9,18 +9,8 @@ from typing import Any, Literal
 from everturn.session.events.interrupts import Origin
 from everturn.session.events.sessions import CancelCause, Owner
 from everturn.session.events.shape import Usage
-from everturn.session.facts import Facts, Stamp
+from everturn.session.facts import Facts, Place, Stamp
 from everturn.session.waiting import Held
-
-
-@dataclass(frozen=True, slots=True)
-class KnownMessage:
-    """A message of the session that an input names."""
-
-    id: str
-    seq: int
-    branch: int
-    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +29,9 @@ class SubmitInput:
     view: tuple[Mapping[str, Any], ...]
     """`DraftMessage`s as JSON; a single message is a view that has the path before it."""
 
-    known: tuple[KnownMessage, ...] = ()
+    known: tuple[Place, ...] = ()
+    """Where those messages stand that the view names and the session has."""
+
     stream: bool = False
     decides: Literal["engine", "worker"] = "engine"
     """Who decides in a session that this creates; of one that is there it is known."""

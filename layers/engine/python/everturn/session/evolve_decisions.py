@@ -34,6 +34,7 @@ def with_decision_event(
                 seq=session.seq,
                 call_id=event.call_id or "",
                 turn_id=(event.turn_id or "") if session.decides == "worker" else "",
+                leaves=event.private.leaves,
             )
             return replace(session, decisions=_in_line(session, decision))
         case DecisionDispatched():

@@ -13,6 +13,8 @@ from typing import Any, Final, Literal
 from everturn.protocol.ids import uuid7
 from everturn.session.budget import Budget
 from everturn.session.events.stored import Event
+from everturn.session.events.tree import Stretch
+from everturn.session.state import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,42 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message of the session stands."""
+
+    id: str
+    seq: int
+    branch: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How a branch begins: with which event, and behind what. The first one behind nothing."""
+
+    from_seq: int = 1
+    stretches: tuple[Stretch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A place that the head may go to, and what holds on the path to it."""
+
+    place: Place | None
+    """`None` is the place before every root."""
+
+    stretches: tuple[Stretch, ...]
+    path: tuple[PathMessage, ...]
+    """Its messages from `window.from_seq` on."""
+
+    window: Window
+    agent: Pinned
+    route: Route
+    agent_seq: int = 0
+    state_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What was read before a command was decided."""
 
@@ -90,6 +128,12 @@ class Facts:
 
     events: Mapping[int, Event] = field(default_factory=dict)
     """The log by number, bodies in their places; only where a worker decides. Source: Q-1."""
+
+    branches: Mapping[int, Begun] = field(default_factory=dict)
+    """How branches begin that are off the active path, as far as they were looked up."""
+
+    destinations: Mapping[str, Destination] = field(default_factory=dict)
+    """What holds at messages off the end of the path, by their ids; "" before every root."""
 
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Where other model selectors lead, as far as an answer names any."""

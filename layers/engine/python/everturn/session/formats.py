@@ -21,12 +21,15 @@ NEWEST_FORMAT: Final = 2
 SECOND: Final = frozenset(
     {
         "decision.deferred",
+        "head.moved",
         "llm.call.aborted",
         "session.cancelled",
         "session.interrupted",
         "session.interrupt_resumed",
         "turn.cancel_requested",
         "turn.continued",
+        "turn.parked",
+        "turn.unparked",
         "call.wait.opened",
         "call.wait.extended",
         "call.wait.closed",
@@ -39,13 +42,13 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
     The first one knows no workers that decide or that run the model, no answers that come later, no
-    interrupts, no cancels, no waits and no budgets of sessions.
+    interrupts, no cancels, no waits, no budgets of sessions, and one branch.
     """
     is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")
     later = any(one.status == "deferred" for one in session.decisions)
     asked = any(call.questions for call in session.calls)
     held = later or asked or bool(session.interrupts or session.waits or session.aborting)
-    held = held or session.is_cancelled or session.spent is not None
+    held = held or session.is_cancelled or session.spent is not None or session.branches > 0
     if is_workers or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

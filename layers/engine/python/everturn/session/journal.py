@@ -7,18 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from everturn.protocol.json_text import compact
-from everturn.session.events.messages import MessageNew, MessagePrivate, MessageSource
+from everturn.session.events.messages import (
+    AgentUpdated,
+    MessageNew,
+    MessagePrivate,
+    MessageSource,
+    StateUpdated,
+)
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
+from everturn.session.events.tree import Fork, HeadMoved, MovedPrivate, WindowMark
 from everturn.session.evolve import evolve
-from everturn.session.facts import Facts, PathMessage, Stamp
+from everturn.session.facts import Begun, Destination, Facts, PathMessage, Place, Route, Stamp
 from everturn.session.refs import Ref
-from everturn.session.state import Session
+from everturn.session.state import Session, Window
+from everturn.session.tree import (
+    NeedsDestination,
+    begun,
+    branches_of,
+    path_to,
+    stretches_to,
+    version_on,
+)
 
 
 class Journal:
@@ -32,6 +48,8 @@ class Journal:
         self.events: list[Event] = []
         self.stamp = stamp
         self._minted = 0
+        self._destination: Destination | None = None
+        """Where the next message begins a branch."""
 
     def copy(self) -> Journal:
         """Return a journal that goes on from here, while this one stays as it is."""
@@ -95,6 +113,83 @@ class Journal:
             for _, event in self.all_events()
         )
 
+    # ---- the message tree
+
+    def begun(self, branch: int) -> Begun:
+        """Return how a branch begins. Raises `NeedsBranches`."""
+        others = self.facts.branches
+        if self.facts.events and branch not in others:
+            others = branches_of(self.all_events())
+        return begun(self.session, branch, others)
+
+    def destination(self, place: Place | None) -> Destination:
+        """Return what holds at a message that is not the head. Raises `NeedsDestination`."""
+        found = self.facts.destinations.get(place.id if place else "")
+        if found is not None:
+            return found
+        if not self.facts.events:
+            raise NeedsDestination(place)
+        stretches = stretches_to(place, self.begun)
+        path = path_to(self.all_events(), place.id if place else None)
+        agent = version_on(self.all_events(), AgentUpdated, stretches)
+        state = version_on(self.all_events(), StateUpdated, stretches)
+        pinned, route = replace(self.facts.agent, config={}, sha256="", layered=()), Route("", "")
+        if agent is not None:
+            config, private = agent[1].agent, agent[1].private
+            layered = private.layered
+            pinned = replace(pinned, config=config, sha256=private.sha256, layered=layered)
+            route = self.facts.routes.get(config["model"], self.facts.route)
+        return Destination(
+            place,
+            stretches,
+            path,
+            Window(total_bytes=sum(node.size_bytes for node in path)),
+            pinned,
+            route,
+            agent[0] if agent else 0,
+            state[0] if state else 0,
+        )
+
+    def move_head(self, destination: Destination, place: Place) -> None:
+        """Have the head go to a message that is there already. Source: V-5, V-8."""
+        head = self.session.head
+        private = MovedPrivate(
+            seq=place.seq, branch=place.branch, depth=place.depth, fork=self._fork(destination)
+        )
+        self.add(
+            HeadMoved(
+                turn_id=self.turn_id,
+                from_=head.id if head else None,
+                to=place.id,
+                private=private,
+            )
+        )
+        self._stand_on(destination)
+
+    def begin_branch(self, destination: Destination) -> None:
+        """Have the next message stand under another one than the head. Source: V-5."""
+        self._destination = destination
+        self._stand_on(destination)
+
+    def _stand_on(self, destination: Destination) -> None:
+        self.path = list(destination.path)
+        self.facts = replace(self.facts, agent=destination.agent, route=destination.route)
+
+    def _fork(self, destination: Destination) -> Fork:
+        window = destination.window
+        return Fork(
+            branch=self.session.branches + 1,
+            stretches=destination.stretches,
+            window_from_seq=window.from_seq,
+            window_bytes=window.total_bytes,
+            window_marks=tuple(
+                WindowMark(seq=mark.seq, before_bytes=mark.before_bytes) for mark in window.marks
+            ),
+            agent_seq=destination.agent_seq,
+            agent_sha=destination.agent.sha256 if destination.agent_seq else "",
+            state_seq=destination.state_seq,
+        )
+
     @property
     def turn_id(self) -> str | None:
         """The open turn's id."""
@@ -113,22 +208,25 @@ class Journal:
 
         What `refs` names (`message`, `message.content`) is not stored again.
         """
-        head = self.session.head
+        destination, self._destination = self._destination, None
+        parent = destination.place if destination else self.session.head
+        fork = self._fork(destination) if destination else None
         size_bytes = len(compact(message).encode())
         seq = self.add(
             MessageNew(
                 turn_id=self.turn_id,
                 id=message["id"],
                 message=_stored(message, refs),
-                parent_id=head.id if head else None,
+                parent_id=parent.id if parent else None,
                 private=MessagePrivate(
                     source=source,
-                    branch=head.branch if head else 0,
-                    depth=head.depth + 1 if head else 1,
-                    parent_seq=head.seq if head else None,
+                    branch=fork.branch if fork else self.session.branch,
+                    depth=parent.depth + 1 if parent else 1,
+                    parent_seq=parent.seq if parent else None,
                     size_bytes=size_bytes,
                     is_error=is_error or None,
                     blocks=blocks,
+                    fork=fork,
                 ),
                 refs=refs,
             )

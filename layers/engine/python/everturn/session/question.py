@@ -14,7 +14,7 @@ from everturn.errors import DefectError
 from everturn.protocol.events import to_rfc3339
 from everturn.session import trigger as triggers
 from everturn.session.dialogue import Dialogue, dialogue_of
-from everturn.session.events.decisions import DecisionQueued
+from everturn.session.events.decisions import AsOf, DecisionQueued
 from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
 from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrored
@@ -56,10 +56,10 @@ def question(asking: Asking) -> dict[str, Any]:
     queued, as_of = records.queued(decision.seq), records.as_of(decision.dispatched_seq)
     if queued is None or as_of is None:
         raise DefectError(f"decision {decision.id} is not where the head says")
-    path = records.path(as_of.seq)
+    path = records.path(as_of.head_id)
     calls = records.calls(as_of)
     pending = sum(call["kind"] != "llm_call" for call in calls)
-    version = records.agent(as_of.seq)
+    version = records.agent(as_of.agent_seq)
     agent = version.agent if version else None
     trigger, more = _trigger(asking, queued, path)
     has_turn = bool(decision.turn_id) and not records.has_ended(decision.turn_id, as_of.seq)
@@ -87,12 +87,18 @@ def question(asking: Asking) -> dict[str, Any]:
         "calls": calls,
         "pending_calls": pending,
         "messages": messages,
-        "message_tree": tree(messages),
+        "message_tree": _tree(records, as_of),
         "ancestry": [],
         "attempts": decision.attempt,
         "deadline": to_rfc3339(decision.deadline_ms or 0),
         "turn_id": decision.turn_id if has_turn else None,
     }
+
+
+def _tree(records: Records, as_of: AsOf) -> dict[str, Any]:
+    """Return every branch. Source: Q-1."""
+    where = {"head_id": as_of.head_id} if as_of.head_id else {}
+    return {"nodes": records.tree(as_of.seq), **where}
 
 
 def tree(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -112,14 +118,13 @@ def _trigger(
         case "session.start":
             return triggers.session_start(), {}
         case "client.messages":
-            return triggers.client_messages(queued, path), {}
+            return triggers.client_messages(queued, _base(asking, queued, path)), {}
         case "client.action":
             return triggers.client_action(queued), {}
         case "tool.execute":
             return _tool_execute(asking)
         case "tool.poll" | "llm.execute" as asked:
-            trigger = _tool_poll(asking) if asked == "tool.poll" else _llm_execute(asking, path)
-            return trigger, {}
+            return _tool_poll(asking) if asked == "tool.poll" else _llm_execute(asking), {}
         case _:
             return _finished(asking, queued, path)
 
@@ -160,13 +165,24 @@ def _told(asking: Asking, call: Call) -> Dialogue:
     return dialogue_of((event for seq, event in log.items() if seq < before), call.id)
 
 
-def _llm_execute(asking: Asking, path: tuple[PathMessage, ...]) -> triggers.Trigger:
+def _base(
+    asking: Asking, queued: DecisionQueued, path: tuple[PathMessage, ...]
+) -> tuple[PathMessage, ...]:
+    """Return the messages that an input's news stand behind. Source: V-7."""
+    if queued.private.appends:
+        return path
+    return asking.records.path(queued.private.base_id)
+
+
+def _llm_execute(asking: Asking) -> triggers.Trigger:
     """Source: W-1, W-2, L-7."""
     call = _running(asking)
     found = asking.records.model_request(call.id)
     if found is None:
         raise DefectError(f"nothing asked for model call {call.id}")
     _, asked = found
+    boundary = asked.private.boundary
+    path = asking.records.path(boundary.head_id if boundary else None)
     built = rebuild(asked, asking.records.header(asked.private.header_seq), path)
     request: Mapping[str, Any] = built.body
     if asked.format:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Literal
 
 from everturn.protocol.events import to_rfc3339
@@ -11,13 +12,16 @@ from everturn.session.events.decisions import AsOf, DecisionDispatched, Decision
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
 from everturn.session.events.sessions import TurnCompleted
+from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import (
     ToolCallCompleted,
     ToolCallErrored,
     ToolCallRequested,
 )
-from everturn.session.facts import PathMessage
+from everturn.session.events.tree import Stretch
+from everturn.session.facts import Begun, PathMessage
+from everturn.session.tree import Stretches, branches_of, path_to, version_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,20 @@ class Records:
 
     log: Mapping[int, Event]
 
-    def path(self, upto_seq: int) -> tuple[PathMessage, ...]:
-        """Return the messages of the path as of event `upto_seq`."""
-        return tuple(
-            PathMessage(seq, event.message, event.private.size_bytes, bool(event.private.is_error))
+    def path(self, node_id: str | None) -> tuple[PathMessage, ...]:
+        """Return the messages from the root to one of them."""
+        return path_to(self.log.items(), node_id)
+
+    def tree(self, upto_seq: int) -> list[dict[str, Any]]:
+        """Return every node of every branch as of event `upto_seq`, as the wire's `Node`s."""
+        return [
+            {
+                "message": dict(event.message),
+                **({"parent_id": event.parent_id} if event.parent_id else {}),
+            }
             for seq, event in self.log.items()
             if isinstance(event, MessageNew) and seq <= upto_seq
-        )
+        ]
 
     def tool_request(self, call_id: str) -> ToolCallRequested | None:
         """Return what asked for a tool call."""
@@ -64,14 +75,10 @@ class Records:
         header: Mapping[str, Any] = event.header if isinstance(event, RequestHeader) else {}
         return header
 
-    def agent(self, upto_seq: int) -> AgentUpdated | None:
-        """Return the newest config as of event `upto_seq`."""
-        found = [
-            event
-            for seq, event in self.log.items()
-            if isinstance(event, AgentUpdated) and seq <= upto_seq
-        ]
-        return found[-1] if found else None
+    def agent(self, seq: int) -> AgentUpdated | None:
+        """Return the config of version `seq`, `None` for none."""
+        event = self.log.get(seq)
+        return event if isinstance(event, AgentUpdated) else None
 
     def state(self, seq: int) -> Any:
         """Return the worker's state of version `seq`, `None` for none."""
@@ -100,15 +107,35 @@ class Records:
         asked = self.tool_request(call_id)
         made_by = self.model_request(asked.llm_call_id) if asked and asked.llm_call_id else None
         if made_by is None:
-            newest = self.agent(max(self.log, default=0))
+            anchor, upto = (asked.anchor, call_id) if asked else (None, "")
+            newest = self._config_at(anchor, upto)
             tool = _named(name, (newest.agent or {}).get("tools") if newest else None)
             return Contract("declared", tool) if tool else Contract("untraced")
-        seq, request = made_by
+        _, request = made_by
         own = (request.private.asked or {}).get("tools")
-        config = self.agent(seq)
+        config = self._config_at(request.anchor, request.id)
         offered = own if own is not None else ((config.agent or {}).get("tools") if config else ())
         tool = _named(name, offered)
         return Contract("declared", tool) if tool else Contract("undeclared")
+
+    def _config_at(self, anchor: Anchor | None, call_id: str) -> AgentUpdated | None:
+        """Return the config that held where a call was asked for, when it was. Source: Z-2."""
+        asks = (ToolCallRequested, ModelCallRequested)
+        before = [
+            *takewhile(
+                lambda one: not (isinstance(one[1], asks) and one[1].id == call_id),
+                self.log.items(),
+            )
+        ]
+        stretches: Stretches = ()
+        if anchor is not None:
+            own = branches_of(before).get(anchor.branch, Begun())
+            end = Stretch(
+                branch=anchor.branch, from_seq=own.from_seq, upto_seq=0, upto_depth=anchor.depth
+            )
+            stretches = (*own.stretches, end)
+        found = version_on(before, AgentUpdated, stretches)
+        return found[1] if found else None
 
     def calls(self, as_of: AsOf) -> list[dict[str, Any]]:
         """Return the calls of a question as the wire's `Call`s. Source: Q-3, Q-6."""
@@ -142,9 +169,12 @@ class Records:
         return shown
 
     def _anchor(self, asked: ModelCallRequested | ToolCallRequested) -> dict[str, str]:
-        depth = asked.anchor.depth if asked.anchor else 0
+        if asked.anchor is None:
+            return {}
+        place = (asked.anchor.branch, asked.anchor.depth)
         nodes = [event for event in self.log.values() if isinstance(event, MessageNew)]
-        return next(({"anchor": one.id} for one in nodes if one.private.depth == depth), {})
+        found = (one for one in nodes if (one.private.branch, one.private.depth) == place)
+        return next(({"anchor": one.id} for one in found), {})
 
 
 def _named(name: str, tools: Any) -> Mapping[str, Any] | None:

@@ -25,9 +25,11 @@ def has_room(session: Session, call: Call) -> bool:
 def may_go_live(session: Session, decision: Decision) -> bool:
     """Return whether a queued question has a place: the slot, or one in the pool.
 
-    While the path is paused everything but the session's start is held. D-1, D-16, O-5.
+    While the path is paused everything is held but the session's start and an input that leaves it.
+    Source: D-1, D-16, O-5.
     """
-    if session.is_paused and decision.trigger != "session.start":
+    is_held = decision.trigger != "session.start" and not decision.leaves
+    if session.is_paused and is_held:
         return False
     overlaps = _overlaps(session, decision)
     placed = [one for one in session.decisions if one.status != "queued"]

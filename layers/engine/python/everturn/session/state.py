@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from everturn.session.events.interrupts import Origin
 from everturn.session.events.shape import Retry, Usage
 from everturn.session.events.tool_calls import Effect
+from everturn.session.events.tree import Stretch
 from everturn.session.events.waits import WaitKind
 
 WINDOW_MARKS: Final = 16
@@ -162,6 +163,9 @@ class Decision:
     strikes: int = 0
     """Invalid answers in a row. Source: decision-protocol D-8."""
 
+    leaves: bool = False
+    """An input that leaves the paused path, which therefore does not hold it. Source: D-16."""
+
     may_have_started: bool = False
     """A delivery failed after which the work may have begun."""
 
@@ -186,6 +190,12 @@ class Interrupt:
     origin: Origin
     turn_id: str = ""
     subject_call: str = ""
+    branch: int = 0
+    depth: int | None = None
+    """Where it is anchored; without a depth it pauses every branch. Source: I-3."""
+
+    is_here: bool = True
+    """Whether that is on the active path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +220,29 @@ class Session:
     decides: Literal["engine", "worker"] = "engine"
     seq: int = 0
     head: Head | None = None
+    branches: int = 0
+    """The number of the newest branch."""
+
+    branch: int = 0
+    """The one that messages are written to."""
+
+    branch_seq: int = 1
+    """The event with which it begins."""
+
+    stretches: tuple[Stretch, ...] = ()
+    """What the path consists of before this branch, as far back as the model's window."""
+
+    is_cut: bool = False
+    """The path has older stretches; they stand in the event with which the branch begins."""
+
     window: Window = field(default_factory=Window)
     turns: int = 0
     """Turn numbers given so far."""
 
     turn: Turn | None = None
+    parked: tuple[Turn, ...] = ()
+    """Turns that wait behind a pause of another branch. Source: decision-protocol T-13."""
+
     last_outcome: str = ""
     agent_seq: int = 0
     agent_sha: str = ""
@@ -242,9 +270,14 @@ class Session:
     """Those that are open, oldest first; each is an open call's."""
 
     @property
+    def pauses(self) -> tuple[Interrupt, ...]:
+        """The interrupts that pause the active path. Source: decision-protocol I-3."""
+        return tuple(one for one in self.interrupts if one.is_here)
+
+    @property
     def is_paused(self) -> bool:
-        """Whether an interrupt pauses the active path. Source: decision-protocol I-3."""
-        return bool(self.interrupts)
+        """Whether an interrupt pauses the active path."""
+        return bool(self.pauses)
 
     def call(self, call_id: str) -> Call | None:
         """Return the open call with that id, if there is one."""
@@ -284,6 +317,11 @@ SESSION: TypeAdapter[Session] = TypeAdapter(Session)
 
 
 Status = Literal["cancelled", "interrupted", "active", "idle", "done"]
+
+
+def is_on(stretches: tuple[Stretch, ...], branch: int, depth: int) -> bool:
+    """Return whether a place in the tree is on a path that consists of `stretches`."""
+    return any(one.branch == branch and depth <= one.upto_depth for one in stretches)
 
 
 def status_of(session: Session) -> Status:

@@ -32,15 +32,8 @@ def session_start() -> Trigger:
 
 
 def client_messages(queued: DecisionQueued, path: Sequence[PathMessage]) -> Trigger:
-    """Return the client's view as of this path: what is recorded of it, then the news.
-
-    Source: 8.2, V-7.
-    """
+    """Return the client's view: the path that is recorded, then the news. Source: 8.2, V-7."""
     base = [dict(node.message) for node in path]
-    if not queued.private.appends:
-        ids = [message["id"] for message in base]
-        base_id = queued.private.base_id
-        base = base[: ids.index(base_id) + 1] if base_id in ids else []
     return {
         "type": "client.messages",
         "messages": [*base, *(queued.news or [])],

@@ -6,7 +6,9 @@ In between the beginning of a request stays the same to the byte, which is what 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from everturn.session.state import WINDOW_MARKS, Mark, Window
@@ -47,6 +49,37 @@ def begin_at(window: Window, seq: int) -> Window:
     before = next((mark.before_bytes for mark in window.marks if mark.seq == seq), 0)
     later = tuple(mark for mark in window.marks if mark.seq > seq)
     return replace(window, from_seq=seq, from_bytes=before, marks=later)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message of a path, as far as the window is concerned."""
+
+    seq: int
+    size_bytes: int
+    begins_turn: bool
+
+
+def window_of(path: Sequence[Shown], capacity_tokens: int | None, *, is_whole: bool) -> Window:
+    """Return the window of a path that ends with `path`, all of it where `is_whole`.
+
+    A path that is full begins at half its capacity, as one does that has become full.
+    """
+    capacity = (capacity_tokens or UNKNOWN_WINDOW_TOKENS) * BYTES_PER_TOKEN
+    starts = [at for at, one in enumerate(path) if one.begins_turn]
+    total = sum(one.size_bytes for one in path)
+    first = 0
+    if not is_whole:
+        before = [0, *accumulate(one.size_bytes for one in path)]
+        fitting = [at for at in starts if total - before[at] <= capacity // 2]
+        first = fitting[0] if fitting else (starts[-1] if starts else 0)
+    from_seq = 1 if is_whole or not path else path[first].seq
+    window = Window(from_seq=from_seq)
+    for at in range(first, len(path)):
+        if at in starts and (at > first or is_whole):
+            window = with_turn(window, path[at].seq)
+        window = with_message(window, path[at].size_bytes)
+    return window
 
 
 def start_for(window: Window, capacity_tokens: int | None, reserved_bytes: int = 0) -> int:

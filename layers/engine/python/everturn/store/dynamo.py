@@ -5,7 +5,7 @@ It must not decide anything; what an item holds is `codec`'s, how a commit gets 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,10 @@ from everturn.ports.sessions import (
     Quarantine,
     SessionKey,
     TurnRecord,
+    VersionKind,
 )
 from everturn.ports.streams import Delta, Watch, Watcher
+from everturn.session.events.tree import Stretch
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 from everturn.store.batches import batch_get
@@ -46,6 +48,7 @@ from everturn.store.pace import Pace
 from everturn.store.plan import plan_of, update_of
 from everturn.store.quarantine import Quarantines
 from everturn.store.surplus import landed
+from everturn.store.tree import Trees
 from everturn.store.watching import Watching, to_watch, watch_key
 from everturn.store.writer import Writer
 
@@ -69,6 +72,7 @@ class DynamoSessionStore:
         self._watching = Watching(table, client, self._pace)
         self._quarantines = Quarantines(table, client, self._pace)
         self._lists = Lists(table, client, self._heads, self._pace)
+        self._trees = Trees(table, client, self._pace)
         self._deletions = Deletions(table, client, blobs, self._pace)
 
     def head(self, key: SessionKey) -> Head | None:
@@ -108,6 +112,16 @@ class DynamoSessionStore:
             for one in landed(self._client, self._table, items, self._pace)
         ]
         return {place.id: place for place in places}
+
+    def branches(self, key: SessionKey, numbers: Collection[int]) -> dict[int, int]:
+        """One BatchGetItem for each 100."""
+        return self._trees.branches(key, numbers)
+
+    def version(
+        self, key: SessionKey, kind: VersionKind, stretches: Sequence[Stretch]
+    ) -> int | None:
+        """One Query for each stretch from the end on, see `Trees.version`."""
+        return self._trees.version(key, kind, stretches)
 
     def log(self, key: SessionKey, from_seq: int, to_seq: int | None = None) -> tuple[Logged, ...]:
         """One Query for each MB; one more where `to_seq` is not the end of a commit."""

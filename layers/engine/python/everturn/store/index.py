@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from everturn.errors import IdsTaken
-from everturn.ports.sessions import NodePlace, TurnRecord
+from everturn.ports.sessions import NodePlace, TurnRecord, VersionKind
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
+from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.sessions import SessionDone, TurnCompleted, TurnContinued
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.evolve import evolve
-from everturn.session.state import Session, Turn
+from everturn.session.facts import Begun
+from everturn.session.state import Session
+from everturn.session.tree import branches_of
 
 
 @dataclass(frozen=True, slots=True)
 class CallPlace:
-    """Where a tool call was asked for."""
+    """Where a tool call was asked for, or stands in a reply that was cut off and is never run."""
 
     id: str
     seq: int
@@ -32,7 +34,7 @@ class CallPlace:
 class Version:
     """A version of what holds on a path from a place on."""
 
-    kind: Literal["agent", "state"]
+    kind: VersionKind
     branch: int
     depth: int
     seq: int
@@ -46,6 +48,8 @@ class Index:
     calls: tuple[CallPlace, ...]
     turns: tuple[TurnRecord, ...]
     versions: tuple[Version, ...]
+    branches: tuple[tuple[int, Begun], ...] = ()
+    """Branches that begin, with their numbers."""
 
 
 def index_of(before: Session, events: Sequence[Event]) -> Index:
@@ -64,6 +68,9 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
                 nodes.append(NodePlace(event.id, seq, private.branch, private.depth))
             case ToolCallRequested():
                 calls.append(CallPlace(event.id, seq))
+            case ModelCallCompleted(finish_reason="length") if state.decides == "engine":
+                made = (event.message or {}).get("tool_calls") or ()
+                calls += [CallPlace(one["id"], seq) for one in made]
             case AgentUpdated(anchor=None) if before.seq == 0:
                 pass  # the first version needs no item: it is in the log's first commit
             case AgentUpdated() | StateUpdated():
@@ -72,7 +79,7 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
             case TurnContinued(alias=alias) if event.turn_id:
                 turns[alias] = TurnRecord(alias, alias_of=event.turn_id)
             case TurnCompleted():
-                ended = _ended(state.turn, event, seq)
+                ended = _ended(state, event, seq)
                 turns[ended.turn_id] = ended
             case SessionDone() if turns:
                 *_, ended = turns.values()
@@ -82,7 +89,13 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
         state = evolve(state, event)
     _must_differ(node.id for node in nodes)
     _must_differ(call.id for call in calls)
-    return Index(tuple(nodes), tuple(calls), tuple(turns.values()), tuple(versions.values()))
+    return Index(
+        tuple(nodes),
+        tuple(calls),
+        tuple(turns.values()),
+        tuple(versions.values()),
+        tuple(branches_of(enumerate(events, start=before.seq + 1)).items()),
+    )
 
 
 def _version(event: AgentUpdated | StateUpdated, seq: int) -> Version:
@@ -90,8 +103,10 @@ def _version(event: AgentUpdated | StateUpdated, seq: int) -> Version:
     return Version("agent" if isinstance(event, AgentUpdated) else "state", branch, depth, seq)
 
 
-def _ended(turn: Turn | None, event: TurnCompleted, seq: int) -> TurnRecord:
+def _ended(session: Session, event: TurnCompleted, seq: int) -> TurnRecord:
     """Return the record of an ended turn; one that never opened consists of its end."""
+    parked = [one for one in session.parked if one.id == event.turn_id]
+    turn = parked[0] if parked else session.turn
     if turn and event.turn_id in (None, turn.id):
         return TurnRecord(turn.id, turn.number, turn.first_seq, seq, event.outcome)
     return TurnRecord(event.turn_id or "", 0, seq, seq, event.outcome)

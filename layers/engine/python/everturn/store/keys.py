@@ -92,6 +92,27 @@ def id_of(id_item_sk: str) -> str:
     return id_item_sk.split("#", 2)[2]
 
 
+def branch_sk(number: int) -> str:
+    """Return the sort key of a branch of the message tree."""
+    return f"BRANCH#{number}"
+
+
+def number_of_branch(sk: str) -> int:
+    """Return the number that `branch_sk` was given."""
+    return int(sk.removeprefix("BRANCH#"))
+
+
+def versions_prefix(kind: str) -> str:
+    """Return how the sort keys of all versions of a kind begin."""
+    return f"VER#{kind}#"
+
+
+def place_of_version(sk: str) -> tuple[int, int]:
+    """Return branch and depth that `version_sk` was given."""
+    _, _, branch, depth = sk.split("#")
+    return int(branch), int(depth)
+
+
 def version_sk(kind: str, branch: int, depth: int) -> str:
     """Return the sort key of a version of `agent` or `state`; along a branch they sort by depth."""
     return f"VER#{kind}#{branch}#{depth:08d}"

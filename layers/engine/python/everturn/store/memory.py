@@ -6,7 +6,7 @@ It must not be kinder than the table: the same commits land, the same ones are r
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from everturn.errors import IdsTaken, StoreRefused, VersionConflict
@@ -20,10 +20,12 @@ from everturn.ports.sessions import (
     Quarantine,
     SessionKey,
     TurnRecord,
+    VersionKind,
 )
 from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.session.events.sessions import TurnStarted
 from everturn.session.events.stored import from_json, to_json
+from everturn.session.events.tree import Stretch
 from everturn.session.refs import BlobPlace
 from everturn.session.state import Session
 from everturn.store.bodies import materialise
@@ -33,6 +35,7 @@ from everturn.store.memory_kept import Kept
 from everturn.store.memory_lists import MemoryLists
 from everturn.store.plan import head_after
 from everturn.store.tombstones import deleting
+from everturn.store.tree import nearest
 
 
 class InMemorySessionStore:
@@ -66,6 +69,20 @@ class InMemorySessionStore:
         with self._lock:
             nodes = self._of(key).nodes
             return {one: nodes[one] for one in ids if one in nodes}
+
+    def branches(self, key: SessionKey, numbers: Collection[int]) -> dict[int, int]:
+        """Return the events that branches begin with."""
+        with self._lock:
+            branches = self._of(key).branches
+            return {one: branches[one] for one in numbers if one in branches}
+
+    def version(
+        self, key: SessionKey, kind: VersionKind, stretches: Sequence[Stretch]
+    ) -> int | None:
+        """Return the version that is nearest to the end of a path."""
+        with self._lock:
+            versions = self._of(key).versions.items()
+            return nearest(((b, d, seq) for (k, b, d), seq in versions if k == kind), stretches)
 
     def log(self, key: SessionKey, from_seq: int, to_seq: int | None = None) -> tuple[Logged, ...]:
         """Return the commits of a range of events."""
@@ -105,6 +122,8 @@ class InMemorySessionStore:
                 kept.last_turn_ms = commit.at_ms
             kept.nodes |= {node.id: node for node in index.nodes}
             kept.calls |= {call.id for call in index.calls}
+            kept.branches |= {number: one.from_seq for number, one in index.branches}
+            kept.versions |= {(v.kind, v.branch, v.depth): v.seq for v in index.versions}
             kept.turns |= {turn.turn_id: turn for turn in index.turns}
             self._sessions[commit.key] = kept
             return head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from everturn.ports.sessions import Head, Logged, NodePlace, TurnRecord
+from everturn.ports.sessions import Head, Logged, NodePlace, TurnRecord, VersionKind
 from everturn.ports.streams import Delta, Watch
 
 
@@ -25,6 +25,8 @@ class Kept:
     log: list[Logged] = field(default_factory=list)
     nodes: dict[str, NodePlace] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
+    branches: dict[int, int] = field(default_factory=dict)
+    versions: dict[tuple[VersionKind, int, int], int] = field(default_factory=dict)
     turns: dict[str, TurnRecord] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
     deltas: dict[tuple[int, int], Delta] = field(default_factory=dict)

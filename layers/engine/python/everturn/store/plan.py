@@ -26,6 +26,7 @@ from everturn.store.bodies import spill
 from everturn.store.codec import LOG_ITEM_BYTES, HeadItems, to_head_items
 from everturn.store.compression import pack
 from everturn.store.index import Index, index_of
+from everturn.store.tree import branch_values
 
 DUE_SLACK_S: Final = 600
 """`due` is rewritten only if it moves by more. Source: storage-and-commits, "Commits" 6."""
@@ -197,7 +198,8 @@ def _index_items(key: SessionKey, index: Index) -> list[Item]:
         _item(key, keys.version_sk(one.kind, one.branch, one.depth), seq=one.seq)
         for one in index.versions
     ]
-    return [*turns, *versions]
+    branches = [_item(key, **branch_values(number, one)) for number, one in index.branches]
+    return [*turns, *versions, *branches]
 
 
 def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:

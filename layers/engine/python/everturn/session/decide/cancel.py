@@ -11,6 +11,7 @@ from typing import Final
 
 from everturn.rejections import SessionCancelled
 from everturn.session.commands import CancelSession, CancelTurn, NoteAborted
+from everturn.session.decide.branches import end_parked
 from everturn.session.decide.client_answers import CANCELLED_BEFORE_RESULT
 from everturn.session.decide.questions import EXECUTES, turn_of
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN, never_started
@@ -37,6 +38,10 @@ NEVER_STARTED: Final = '{"status":"cancelled","reason":"turn_cancelled_by_user"}
 def cancel_turn(journal: Journal, command: CancelTurn) -> None:
     """End the turn of that id as cancelled; one that is not open changes nothing. Source: T-12."""
     turn = journal.session.turn
+    for parked in journal.session.parked:
+        if parked.id == command.turn_id:
+            journal.add(TurnCancelRequested(turn_id=parked.id, cause=command.cause))
+            end_parked(journal, parked, "cancelled")
     if turn is None or turn.id != command.turn_id:
         return
     journal.add(TurnCancelRequested(turn_id=turn.id, cause=command.cause))
@@ -62,6 +67,8 @@ def cancel_session(journal: Journal, command: CancelSession) -> None:
         return
     _give_up(journal, session.calls, session.decisions, "session_cancelled")
     complete_turn(journal, "cancelled")
+    for parked in journal.session.parked:
+        end_parked(journal, parked, "abandoned")
     journal.add(Cancelled(cause=command.cause))
 
 

@@ -15,7 +15,7 @@ from everturn.session.decide.moving import move_on
 from everturn.session.decide.questions import queue
 from everturn.session.decide.settlements import settle_open
 from everturn.session.decide.turn_end import end_step, void_call
-from everturn.session.decide.views import news_of
+from everturn.session.decide.views import View
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued, QueuedPrivate
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.sessions import TurnContinued
@@ -42,9 +42,9 @@ def answers_of(journal: Journal, command: SubmitInput) -> Answers:
     return found
 
 
-def continue_turn(journal: Journal, command: SubmitInput, answers: Answers) -> None:
+def continue_turn(journal: Journal, command: SubmitInput, view: View, answers: Answers) -> None:
     """Settle what the view answers, and take in the rest of it, in the turn that is open."""
-    news = news_of(journal.session, command, journal)
+    news = list(view.news)
     turn_id = journal.turn_id
     if turn_id != command.turn_id:
         journal.add(TurnContinued(turn_id=turn_id, alias=command.turn_id))

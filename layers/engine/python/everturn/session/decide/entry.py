@@ -30,6 +30,7 @@ from everturn.session.commands import (
     TakeOver,
 )
 from everturn.session.decide.answers import answer_decision, defer_decision, settle_call
+from everturn.session.decide.branches import unpark
 from everturn.session.decide.cancel import (
     cancel_session,
     cancel_turn,
@@ -92,6 +93,7 @@ def decide(session: Session, command: Command) -> Decided:
             fail_turn(journal, command.error, command.code)
         case _:
             _hear(journal, command)
+    unpark(journal)
     turn = journal.session.turn
     if journal.events and turn is not None and not turn.stalled and is_quiescent(journal.session):
         journal.add(TurnStalled(turn_id=turn.id))

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.rejections import InsufficientPrivilege, NoActiveTurn, SessionInterrupted
+from everturn.rejections import (
+    InsufficientPrivilege,
+    NoActiveTurn,
+    SessionInterrupted,
+    TurnAlreadyActive,
+)
 from everturn.session.commands import RaiseInterrupt, ResumeInterrupt
+from everturn.session.decide.branches import end_parked
 from everturn.session.decide.moving import go_on, move_on
 from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import queue
@@ -31,7 +37,8 @@ def raise_interrupt(journal: Journal, command: RaiseInterrupt) -> None:
 def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:
     """Clear an interrupt, and ask what follows once none is left; an unknown one is a no-op.
 
-    Raises `InsufficientPrivilege`. Source: I-8, I-9, I-10.
+    Off the path nothing follows; a turn that was parked for it is over then. Raises
+    `InsufficientPrivilege`, `TurnAlreadyActive`. Source: I-8, I-9, I-10, T-7, T-13.
     """
     found = [one for one in journal.session.interrupts if one.id == command.interrupt_id]
     if not found:
@@ -42,11 +49,24 @@ def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:
             f"The interrupt {interrupt.id} was raised by {interrupt.origin}; "
             "nobody below may resume it."
         )
+    is_here = interrupt in journal.session.pauses
+    parked = [turn for turn in journal.session.parked if turn.id == interrupt.turn_id]
+    open_turn = journal.session.turn
+    if is_here and parked and open_turn is not None:
+        raise TurnAlreadyActive(
+            f"The turn {open_turn.id} is open; what waits for {interrupt.id} comes after it.",
+            turn_id=open_turn.id,
+        )
     seq = journal.add(
         InterruptResumed(
             turn_id=journal.turn_id, interrupt_id=interrupt.id, payload=command.payload
         )
     )
+    if not is_here:
+        waits_on = any(one.turn_id == interrupt.turn_id for one in journal.session.interrupts)
+        if parked and not waits_on:
+            end_parked(journal, parked[0], "abandoned")
+        return
     decision_id = queue(
         journal,
         "interrupt.resumed",
@@ -62,8 +82,7 @@ def resume_interrupt(journal: Journal, command: ResumeInterrupt) -> None:
         go_on(journal)
 
 
-def check_not_paused(session: Session) -> None:
-    """Refuse what a paused path does not take. Raises `SessionInterrupted`. Source: I-6."""
-    if session.is_paused:
-        shown = [{"interrupt_id": one.id, "origin": one.origin} for one in session.interrupts]
-        raise SessionInterrupted("The session is interrupted; resume it first.", interrupts=shown)
+def interrupted(session: Session) -> SessionInterrupted:
+    """Return what is said of an input that a paused path does not take. Source: I-6."""
+    shown = [{"interrupt_id": one.id, "origin": one.origin} for one in session.interrupts]
+    return SessionInterrupted("The session is interrupted; resume it first.", interrupts=shown)

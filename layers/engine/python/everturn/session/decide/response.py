@@ -13,6 +13,7 @@ from everturn.protocol.json_text import canonical
 from everturn.rejections import NotYetSupported
 from everturn.session.budget import sets_session_budget
 from everturn.session.commands import Reading
+from everturn.session.decide.branches import leave_branch
 from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import EXECUTES
 from everturn.session.decide.requests import open_tool_call, request_model_call
@@ -53,7 +54,9 @@ def apply_response(
     for _, action in actions:
         if action["type"] in LATER:
             raise NotYetSupported(f"Actions of type {action['type']} are not taken yet.")
-    write_messages(journal, decision, response.get("messages") or ())
+    path = write_messages(journal, decision, response.get("messages") or ())
+    if path is not None:
+        leave_branch(journal, path)
     _write_state(journal, response.get("state"))
     _write_agent(journal, decision, response.get("agent"))
     for position, action in _those(actions, *SETTLES):

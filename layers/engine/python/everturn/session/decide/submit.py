@@ -10,14 +10,15 @@ from typing import Any, Final
 from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive
 from everturn.session.budget import sets_session_budget
 from everturn.session.commands import SubmitInput
+from everturn.session.decide.branches import go_to, leave_branch, park
 from everturn.session.decide.cancel import check_not_cancelled
 from everturn.session.decide.client_answers import answers_of, continue_turn
-from everturn.session.decide.interrupts import check_not_paused
+from everturn.session.decide.interrupts import interrupted
 from everturn.session.decide.model_call import open_model_call
 from everturn.session.decide.questions import queue
 from everturn.session.decide.response import update_agent
 from everturn.session.decide.turn_end import complete_turn
-from everturn.session.decide.views import news_of
+from everturn.session.decide.views import View, is_destination_paused, read_view
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued, QueuedPrivate
 from everturn.session.events.messages import AgentPrivate, AgentUpdated, MessageSource
 from everturn.session.events.sessions import (
@@ -39,8 +40,8 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     """Open a turn with the input's news, or continue the open one that it answers.
 
     Raises `SessionCancelled` (S-8), `AgentMismatch` (S-3), `TurnAlreadyActive` (T-2),
-    `UnsupportedView` for a view that is not the active path with something after it,
-    `RoleNotAllowed` (V-11). Source: O-6, G-1, T-3.
+    `SessionInterrupted` (I-6), `RoleNotAllowed` (V-11); `NeedsBranches` and `NeedsDestination` for
+    what has to be read first. Source: O-6, G-1, T-3.
     """
     session = journal.session
     check_not_cancelled(session)
@@ -51,28 +52,26 @@ def submit(journal: Journal, command: SubmitInput) -> None:
             f"The session {command.session_id} belongs to another agent; "
             "leave out session_id to start a new one."
         )
-    elif session.turn is not None:
-        answers = answers_of(journal, command)
-        if answers:
-            continue_turn(journal, command, answers)
-            return
-        check_not_paused(session)
-        _yield_turn(journal, session.turn)
-    news = news_of(session, command, journal)
-    if command.is_frontend and any(message["role"] in NOT_THE_USERS for message in news):
+    view = read_view(journal, command)
+    if command.is_frontend and any(message["role"] in NOT_THE_USERS for message in view.news):
         raise RoleNotAllowed("With a client token new messages have the role user or tool.")
+    answers = answers_of(journal, command) if view.stays and session.turn is not None else []
+    if answers:
+        continue_turn(journal, command, view, answers)
+        return
+    leaves = _make_way(journal, view)
     journal.add(
         TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
     )
     if journal.session.decides == "worker":
-        _ask_worker(journal, command, news)
+        _ask_worker(journal, command, view, leaves=leaves)
         return
     if journal.session.agent_seq == 0:
         _start_session(journal)
-    _record(journal, command, news)
+    _record(journal, command, view)
     if command.input_type == "client.action":
         return
-    if news or _last_role(journal) != "assistant":
+    if view.news or _last_role(journal) != "assistant":
         open_model_call(journal)
     else:
         complete_turn(journal, "done", data=_last_content(journal))
@@ -89,6 +88,25 @@ def _create(journal: Journal, command: SubmitInput) -> None:
     )
 
 
+def _make_way(journal: Journal, view: View) -> bool:
+    """Have the open turn yield to one that goes where `view` leads; return whether it is parked.
+
+    Where that is paused only a look is taken: a view without news that ends with a reply. Raises
+    `SessionInterrupted`, `TurnAlreadyActive`. Source: I-6, I-7, T-2, T-3.
+    """
+    session = journal.session
+    is_look = not view.stays and not view.news and view.last_role == "assistant"
+    if is_destination_paused(journal, view) and (session.is_paused or not is_look):
+        raise interrupted(session)
+    if session.turn is None:
+        return session.is_paused
+    if session.is_paused:
+        park(journal, session.turn)
+        return True
+    _yield_turn(journal, session.turn)
+    return False
+
+
 def _yield_turn(journal: Journal, turn: Turn) -> None:
     """A turn that waits for nothing makes way; any other keeps its place. Source: T-2, T-3.4."""
     if not is_quiescent(journal.session):
@@ -99,12 +117,11 @@ def _yield_turn(journal: Journal, turn: Turn) -> None:
     complete_turn(journal, "quiescent")
 
 
-def _ask_worker(journal: Journal, command: SubmitInput, news: list[dict[str, Any]]) -> None:
+def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: bool) -> None:
     """Queue what the worker is to decide. Source: S-4, S-5, T-11."""
     if journal.session.seq == FIRST_EVENTS:
         declared = dict(journal.facts.agent.config)
         queue(journal, "session.start", turn_id=None, agent=declared or None)
-    head = journal.session.head
     if command.input_type == "client.action":
         queue(journal, "client.action", turn_id=command.turn_id, action=dict(command.action or {}))
     else:
@@ -112,10 +129,12 @@ def _ask_worker(journal: Journal, command: SubmitInput, news: list[dict[str, Any
             journal,
             "client.messages",
             turn_id=command.turn_id,
-            news=news or None,
+            news=list(view.news) or None,
             client=dict(command.client) if command.client else None,
             private=QueuedPrivate(
-                base_id=head.id if head else None, appends=command.input_type == "client.message"
+                base_id=view.base.id if view.base else None,
+                appends=command.input_type == "client.message",
+                leaves=leaves,
             ),
         )
     _admit(journal, command)
@@ -137,23 +156,26 @@ def _start_session(journal: Journal) -> None:
     journal.add(AgentUpdated(agent=dict(agent.config), private=private))
 
 
-def _record(journal: Journal, command: SubmitInput, news: list[dict[str, Any]]) -> None:
+def _record(journal: Journal, command: SubmitInput, view: View) -> None:
     decision_id, is_action = journal.mint(), command.input_type == "client.action"
     queued = journal.add(
         DecisionQueued(
             turn_id=journal.turn_id,
             id=decision_id,
             trigger_type="client.action" if is_action else "client.messages",
-            news=news or None,
+            news=list(view.news) or None,
             client=dict(command.client) if command.client else None,
             action=dict(command.action or {}) if is_action else None,
         )
     )
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
     _admit(journal, command)
-    for position, message in enumerate(news):
+    path = None if view.stays else go_to(journal, view.base, view.news)
+    for position, message in enumerate(view.news):
         body = same_as(queued, f"news.{position}")
         journal.write(message, MessageSource(kind="user"), {"message": body})
+    if path is not None:
+        leave_branch(journal, path)
     if not is_action:
         _layer(journal, command)
 

@@ -1,55 +1,98 @@
-"""Finds out what of a client's view is new; writes nothing. Source: V-4 to V-6."""
+"""Finds out what of a client's view is new, and where it stands; writes nothing. V-4 to V-7.
+
+It must not know whether the session takes the view.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from everturn.rejections import UnsupportedView
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.call_ids import with_own_call_ids
+from everturn.session.facts import Place
 from everturn.session.journal import Journal
-from everturn.session.state import Session
+from everturn.session.state import Session, is_on
+from everturn.session.tree import reconcile, stretches_to
 
 
-def news_of(session: Session, command: SubmitInput, journal: Journal) -> list[dict[str, Any]]:
-    """Return the messages of the view that are to be recorded, each with its id. Source: V-5, V-6.
+@dataclass(frozen=True, slots=True)
+class View:
+    """A client's view as the tree has it."""
 
-    Raises `UnsupportedView` where recording them would leave the active path.
-    """
-    if command.input_type == "client.action":
-        return []
-    places = {node.id: node.depth for node in command.known}
-    answers = _answers(session, journal)
-    reached = session.head.depth if command.input_type == "client.message" and session.head else 0
-    news: list[dict[str, Any]] = []
+    base: Place | None
+    """The message that its news stand under, or that it ends with; `None` before every root."""
+
+    news: tuple[dict[str, Any], ...]
+    """What is not recorded of it, each message with its id."""
+
+    stays: bool
+    """Whether its base is the end of the active path."""
+
+    last_role: str
+    """Of its last message, empty where it has none."""
+
+
+def read_view(journal: Journal, command: SubmitInput) -> View:
+    """Return what the view of an input says. Raises `NeedsBranches`. Source: V-5, V-6."""
+    head = head_place(journal.session)
+    if command.input_type != "client.messages":
+        news = command.view if command.input_type == "client.message" else ()
+        return View(head, _own(journal, news), True, news[-1]["role"] if news else "")
+    known = {one.id: one for one in command.known}
+    base, at = reconcile(command.view, known, _answered(journal), journal.begun)
+    own = _own(journal, command.view[at:])
+    last_role = command.view[-1]["role"] if command.view else ""
+    return View(base, own, is_same(base, head), last_role)
+
+
+def head_place(session: Session) -> Place | None:
+    """Return where the active path ends."""
+    head = session.head
+    return Place(head.id, head.seq, head.branch, head.depth) if head else None
+
+
+def is_same(one: Place | None, other: Place | None) -> bool:
+    """Return whether two places are one message, or both are before every root."""
+    return (one.id if one else None) == (other.id if other else None)
+
+
+def is_destination_paused(journal: Journal, view: View) -> bool:
+    """Return whether the path that a view leads to is paused. Source: I-6, I-7."""
+    if view.stays:
+        return journal.session.is_paused
+    stretches = stretches_to(view.base, journal.begun)
+    return any(
+        one.depth is None or is_on(stretches, one.branch, one.depth)
+        for one in journal.session.interrupts
+    )
+
+
+def _own(journal: Journal, news: tuple[Mapping[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    """Return new messages with ids, and with tool call ids, that nothing else has."""
+    own: list[dict[str, Any]] = []
     renamed: dict[str, str] = {}
-    for message in command.view:
-        depth = places.get(message.get("id") or "", 0)
-        answered = answers.get(message["tool_call_id"]) if message["role"] == "tool" else None
-        if not news and depth > reached:
-            reached = depth
-        elif not news and answered is not None:
-            reached = max(reached, answered)
-        else:
-            own = with_own_call_ids(journal, message, renamed)
-            news.append(_with_id(own, {m["id"] for m in news}, journal))
-    if session.head is not None and reached != session.head.depth:
-        raise UnsupportedView(
-            "The view does not continue the conversation's newest message; "
-            "send all messages with their ids, and the new ones after them."
-        )
-    return news
+    for message in news:
+        renumbered = with_own_call_ids(journal, message, renamed)
+        own.append(_with_id(renumbered, {one["id"] for one in own}, journal))
+    return tuple(own)
 
 
-def _answers(session: Session, journal: Journal) -> dict[str, int]:
-    """Return where the path answers tool calls, as depths by call id. Source: V-6."""
-    first = session.head.depth - len(journal.path) + 1 if session.head else 1
-    return {
-        node.message["tool_call_id"]: depth
-        for depth, node in enumerate(journal.path, start=first)
-        if node.message["role"] == "tool"
-    }
+def _answered(journal: Journal) -> dict[str, Place]:
+    """Return where the active path answers tool calls, by call id. Source: V-6."""
+    session, head = journal.session, journal.session.head
+    first = head.depth - len(journal.path) + 1 if head else 1
+    found = {}
+    for depth, node in enumerate(journal.path, start=first):
+        if node.message["role"] == "tool":
+            branch = next(
+                (one.branch for one in session.stretches if depth <= one.upto_depth),
+                session.branch,
+            )
+            place = Place(node.message["id"], node.seq, branch, depth)
+            found[node.message["tool_call_id"]] = place
+    return found
 
 
 def _with_id(message: Mapping[str, Any], used: set[str], journal: Journal) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everturn.protocol.json_text import canonical
-from everturn.rejections import UnsupportedView
+from everturn.session.decide.branches import go_to
+from everturn.session.decide.views import head_place, is_same
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import (
@@ -18,67 +19,51 @@ from everturn.session.events.model_calls import (
     RequestHeader,
 )
 from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrored
+from everturn.session.facts import Place
 from everturn.session.journal import Journal
 from everturn.session.refs import Ref, same_as
 from everturn.session.state import Decision
+from everturn.session.tree import Stretches, places_of, reconcile
 
 
 def write_messages(
     journal: Journal, decision: Decision, messages: Sequence[Mapping[str, Any]]
-) -> None:
-    """Write what of `messages` is new at the end of the path.
+) -> Stretches | None:
+    """Write what of `messages` is new where it stands in the tree, and have the head go there.
 
-    Raises `UnsupportedView` where that would leave the active path.
+    Returns the path to where it went, `None` where it stayed on its own.
     """
     if not messages:
-        return
+        return None
     queued = journal.event(decision.seq)
     news = list(queued.news or ()) if isinstance(queued, DecisionQueued) else []
-    recorded = {node.message["id"] for node in journal.path}
+    places = places_of(journal.all_events())
     named = {message["id"] for message in messages if message.get("id")}
-    if named & recorded:
-        new = _reconciled(journal, messages)
-    else:
-        if isinstance(queued, DecisionQueued) and named & {message["id"] for message in news}:
-            _check_base(journal, queued)
-        new = messages
-    used = set(recorded)
+    new, base = messages, head_place(journal.session)
+    if named & places.keys():
+        base, at = reconcile(messages, places, _answered(journal, places), journal.begun)
+        new = messages[at:]
+    elif isinstance(queued, DecisionQueued) and named & {message["id"] for message in news}:
+        base = base if queued.private.appends else places.get(queued.private.base_id or "")
+    path = None
+    if not is_same(base, head_place(journal.session)):
+        path = go_to(journal, base, new)
+    used = set(places)
     for message in new:
         wanted = message.get("id")
         own = wanted if wanted and wanted not in used else journal.mint()
         used.add(own)
         _write(journal, decision, {**message, "id": own}, news)
+    return path
 
 
-def _reconciled(journal: Journal, view: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the messages of a view that stand behind what is recorded. Source: V-5, V-6."""
-    places = {node.message["id"]: at for at, node in enumerate(journal.path)}
-    answers = {
-        node.message["tool_call_id"]: at
-        for at, node in enumerate(journal.path)
+def _answered(journal: Journal, places: Mapping[str, Place]) -> dict[str, Place]:
+    """Return where the active path answers tool calls, by call id. Source: V-6."""
+    return {
+        node.message["tool_call_id"]: places[node.message["id"]]
+        for node in journal.path
         if node.message["role"] == "tool"
     }
-    reached = -1
-    for at, message in enumerate(view):
-        place = places.get(message.get("id") or "")
-        if message["role"] == "tool":
-            place = answers.get(message["tool_call_id"], place)
-        if place is None or place < reached:
-            new = view[at:]
-            break
-        reached = place
-    else:
-        new = ()
-    if reached != len(journal.path) - 1:
-        raise UnsupportedView("The messages leave the active path; this is not taken yet.")
-    return new
-
-
-def _check_base(journal: Journal, queued: DecisionQueued) -> None:
-    head = journal.session.head
-    base = queued.private.base_id
-    if not queued.private.appends and base != (head.id if head else None):
-        raise UnsupportedView("The news leave the active path; this is not taken yet.")
 
 
 def _write(

@@ -19,6 +19,9 @@ class QueuedPrivate(Part):
     appends: bool = False
     """Of an input: its news go to the end of the path as that is when the question is put."""
 
+    leaves: bool = False
+    """Of an input: it leaves the paused path, so the pause does not hold it. Source: D-16, I-7."""
+
 
 class DecisionQueued(Stored):
     """A question waits to be answered."""

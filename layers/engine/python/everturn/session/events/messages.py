@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from everturn.session.events.shape import Anchor, Json, Part, Stored
+from everturn.session.events.tree import Fork
 
 
 class MessageSource(Part):
@@ -31,6 +32,8 @@ class MessagePrivate(Part):
 
     blocks: Json = None
     is_error: bool | None = None
+    fork: Fork | None = None
+    """Where the message does not stand under the head: it begins a branch."""
 
 
 class MessageNew(Stored):

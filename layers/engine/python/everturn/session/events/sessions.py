@@ -86,6 +86,18 @@ class TurnFailure(Part):
     detail: Json = None
 
 
+class TurnParked(Stored):
+    """Another turn opens beside a pause: this one stays behind it. Source: T-3.3, T-13."""
+
+    type: Literal["turn.parked"] = "turn.parked"
+
+
+class TurnUnparked(Stored):
+    """The head is back on the paused branch: its turn is open again. Source: T-13."""
+
+    type: Literal["turn.unparked"] = "turn.unparked"
+
+
 class TurnCompleted(Stored):
     """A turn ended, exactly once. Source: decision-protocol T-6, T-7."""
 

@@ -38,8 +38,10 @@ from everturn.session.events.sessions import (
     TurnCancelRequested,
     TurnCompleted,
     TurnContinued,
+    TurnParked,
     TurnStalled,
     TurnStarted,
+    TurnUnparked,
 )
 from everturn.session.events.tool_calls import (
     CallVoided,
@@ -49,6 +51,7 @@ from everturn.session.events.tool_calls import (
     ToolCallErrored,
     ToolCallRequested,
 )
+from everturn.session.events.tree import HeadMoved
 from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened
 
 Event = (
@@ -58,12 +61,15 @@ Event = (
     | TurnContinued
     | TurnCancelRequested
     | TurnStalled
+    | TurnParked
+    | TurnUnparked
     | TurnCompleted
     | SessionDone
     | SessionCancelled
     | StepStarted
     | StepEnded
     | MessageNew
+    | HeadMoved
     | AgentUpdated
     | StateUpdated
     | DecisionQueued
