@@ -8,6 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeated", derandomize=True)
+settings.register_profile("exploring", max_examples=2_000)
+settings.load_profile("repeated")
+"""The same examples each time; `--hypothesis-profile=exploring` looks for new ones."""
 
 SAID = "said"
 """The property under which a test has something for the end of the run."""

@@ -57,7 +57,7 @@ class _Order:
     def put(self, frame: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield what can be shown now that `frame` is here."""
         match frame["type"]:
-            case "event" | "event_ref":
+            case "event" | "event_ref" | "skipped":
                 self._early[frame["seq"]] = frame
                 yield from self._events()
             case "delta":
@@ -81,6 +81,9 @@ class _Order:
     def _events(self) -> Iterator[dict[str, Any]]:
         for seq in sorted(self._early):
             frame = self._early[seq]
+            if self._seen is None and frame["type"] == "skipped":
+                del self._early[seq]
+                continue
             if self._seen is None and not _begins_turn(frame):
                 return
             if self._seen is not None and frame["prev_seq"] > self._seen:
@@ -88,7 +91,8 @@ class _Order:
             del self._early[seq]
             if self._seen is None or seq > self._seen:
                 self._seen = seq
-                yield frame
+                if frame["type"] != "skipped":
+                    yield frame
 
 
 def _begins_turn(frame: dict[str, Any]) -> bool:

@@ -113,7 +113,7 @@ class Follower:
     def take(self, frame: dict[str, Any]) -> None:
         """Take one frame in."""
         match frame["type"]:
-            case "event" | "event_ref":
+            case "event" | "event_ref" | "skipped":
                 self._event(frame)
             case "delta":
                 self._delta(frame)
@@ -168,7 +168,8 @@ class Follower:
             self.early[frame["prev_seq"]] = frame
             return
         self.seq = frame["seq"]
-        self.events.append(frame["event"]["payload"] if frame["type"] == "event" else frame)
+        if frame["type"] != "skipped":
+            self.events.append(frame["event"]["payload"] if frame["type"] == "event" else frame)
         self._move()
         next_one = self.early.pop(self.seq, None)
         if next_one is not None:

@@ -19,6 +19,7 @@ from e2e.client import Client, message_body, new_id
 from e2e.conftest import Enter
 from e2e.socket_client import Follower, Socket
 from e2e.tenancy import changed, expired, mint
+from everturn.push.audience import FOR_KEYS
 from everturn_local.cli import app
 from everturn_local.runtime import LocalRuntime
 
@@ -66,6 +67,35 @@ def test_an_end_user_talks_reads_and_watches_with_a_token_alone(user: Client) ->
     assert said[1::2] == ["one two three", "again"]
     created = user.events(session_id)[0]["payload"]
     assert created["owner"] == {"id": "u1", "metadata": {"plan": "free"}}
+
+
+def test_an_end_user_is_not_shown_the_prompt_nor_the_workers_part(
+    client: Client, user: Client
+) -> None:
+    """E-8, E-9: what is for keys is left out everywhere, and nothing looks missing for it."""
+    assert client.put_agent(system="The secret prompt.").is_success
+    follower = Follower()
+    first = user.run("[[say:one]]")
+    session_id = first.session_id
+    with user.connect() as socket:
+        socket.subscribe(session_id)
+        user.start("[[say:two]]", session_id)
+        follower.until_end(socket, turns=2)
+        follower.read(socket, lambda one: one.types()[-1] == "session.done")
+
+    shown, whole = user.events(session_id), client.events(session_id)
+
+    assert "request.header" in {event["payload"]["type"] for event in whole}
+    assert shown == [event for event in whole if event["payload"]["type"] not in FOR_KEYS]
+    assert [event["payload"] for event in shown] == follower.events
+    assert "secret" not in json.dumps(shown)
+    assert user.page(session_id, requests=1).json()["code"] == "insufficient_privilege"
+    assert "secret" in json.dumps(whole)
+    accept = {"accept": "text/event-stream"}
+    streamed = user.http.get(f"/v1/sessions/{session_id}/events", headers=accept).text
+    assert streamed.count("event: turn.completed") == 2
+    assert "secret" not in streamed
+    assert "event: step." not in streamed
 
 
 @pytest.mark.parametrize("way", WAYS)

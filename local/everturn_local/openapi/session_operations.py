@@ -152,6 +152,13 @@ SESSION_OPERATIONS: Final[dict[str, Spoken]] = {
                 "header",
             ),
         ),
-        refusals=(SchemaViolation, InvalidId, UnknownSession, UnknownTurn, SessionQuarantined),
+        refusals=(
+            SchemaViolation,
+            InvalidId,
+            InsufficientPrivilege,
+            UnknownSession,
+            UnknownTurn,
+            SessionQuarantined,
+        ),
     ),
 }

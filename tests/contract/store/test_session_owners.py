@@ -131,6 +131,20 @@ def test_a_watcher_may_have_an_end(store: SessionStore, key: SessionKey) -> None
     assert store.watch(key).watchers[0] == Watcher("c=1", "s1")
 
 
+def test_a_watcher_with_a_token_stays_one(store: SessionStore, key: SessionKey) -> None:
+    """E-8; each of its other wishes may be there or not."""
+    watchers = (
+        Watcher("c1", "a", "", None, frontend=True),
+        Watcher("c1", "b", "t1", None, frontend=True),
+        Watcher("c1", "c", "t1", 9, frontend=True),
+        Watcher("c1", "d", "", 9, frontend=True),
+    )
+    for watcher in watchers:
+        store.add_watcher(key, watcher)
+
+    assert store.watch(key).watchers == watchers
+
+
 def test_the_end_of_a_connections_watchers_moves_and_no_one_elses(
     store: SessionStore, key: SessionKey
 ) -> None:

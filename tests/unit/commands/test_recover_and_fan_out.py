@@ -52,7 +52,7 @@ def test_a_commit_of_others_is_pushed_to_every_reader() -> None:
     use_case.flush()
 
     assert world.lanes.seqs("c1") == list(range(1, world.head().session.seq + 1))
-    assert world.lanes.seqs("c2") == []
+    assert world.lanes.seqs("c2") == [world.head().session.seq], "skipped"
     assert world.lanes.closed
 
 

@@ -123,6 +123,25 @@ def test_a_subscription_to_a_turn_has_a_chain_of_its_own() -> None:
     assert "more" not in [*first.types(), *second.types()]
 
 
+def test_a_replay_ends_with_what_is_not_for_its_reader() -> None:
+    """What is pushed next hangs on the last event, though another turn's is not shown."""
+    world = two_turns()
+    seq = world.head().session.seq
+
+    frames = subscribed(world, turn="t1").frames
+
+    *_, last, skipped = frames
+    assert last["event"]["payload"]["type"] == "session.done"
+    assert skipped == {
+        "type": "skipped",
+        "id": "sub",
+        "session_id": "s1",
+        "cursor": f"{seq}.{last['cursor'].partition('.')[2]}",
+        "seq": seq,
+        "prev_seq": last["seq"],
+    }
+
+
 def test_a_replay_that_is_too_long_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     world = two_turns()
     monkeypatch.setattr("everturn.commands.read_events.PAGE_EVENTS", 3)

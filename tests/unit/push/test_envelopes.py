@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, get_args
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from everturn.ports.sessions import Logged
 from everturn.ports.streams import Delta, Watcher
 from everturn.push.envelopes import Cursor, delta_payload, envelopes, payload, read_cursor
+from everturn.push.frames import event_frame
 from everturn.push.subscriptions import event_pushes
 from everturn.rejections import InvalidId
 from everturn.session.events.decisions import DecisionCompleted
+from everturn.session.events.messages import AgentPrivate, AgentUpdated, StateUpdated
 from everturn.session.events.sessions import SessionDone, TurnStalled
 from everturn.session.events.stored import Event
 from sample_events import AGENT, NOON_MS, id_of, plain_turn, what_a_plain_turn_lacks
@@ -258,4 +261,29 @@ def test_a_subscription_to_a_turn_is_pushed_a_chain_of_its_own() -> None:
     assert [(push.prev_seq, push.seq) for push in whole] == [(6, 7), (7, 8), (8, 9)]
     assert [(push.prev_seq, push.seq) for push in scoped] == [(6, 7), (7, 9)]
     assert [push.cursor for push in scoped] == ["7.3-2", "9.3-2"]
-    assert other == []
+    assert [(push.prev_seq, push.seq, push.envelope) for push in other] == [(6, 9, None)]
+
+
+def test_a_token_is_pushed_a_chain_without_what_is_for_keys() -> None:
+    """E-8: each place that is left out is accounted for, so that nothing looks missing."""
+    commit = logged(
+        DecisionCompleted(id="d"),
+        TurnStalled(turn_id=T),
+        StateUpdated(state={"secret": 1}),
+        AgentUpdated(agent={"system": "secret"}, private=AgentPrivate(sha256="0")),
+        first_seq=7,
+    )
+
+    pushes = event_pushes("s1", commit, Watcher("c1", "a", frontend=True), Cursor(0, 3, 2))
+
+    assert [(push.prev_seq, push.seq) for push in pushes] == [(6, 8), (8, 10)]
+    assert [push.envelope is None for push in pushes] == [False, True]
+    frame = json.loads(event_frame(pushes[1]))
+    assert frame == {
+        "type": "skipped",
+        "id": "a",
+        "session_id": "s1",
+        "seq": 10,
+        "prev_seq": 8,
+        "cursor": "10.3-2",
+    }

@@ -29,7 +29,7 @@ from everturn.session.propose import (
     NoteLastWords,
     propose,
 )
-from everturn.session.state import Session
+from everturn.session.state import Call, Decision, Session
 from unit.session.building import made, said
 from unit.session.deciding import Deciding, echo
 from unit.session.logs import path_of
@@ -147,7 +147,18 @@ def _resolve(story: Deciding, wait_id: str, n: int) -> None:
 
 
 def _resume(story: Deciding, interrupt_id: str, _n: int = 0) -> None:
-    story.do(lambda at, facts: ResumeInterrupt(at, facts, interrupt_id, "system"))
+    try:
+        story.do(lambda at, facts: ResumeInterrupt(at, facts, interrupt_id, "system"))
+    except TurnAlreadyActive:
+        assert story.session.turn is not None
+        assert story.session.parked
+
+
+def _is_beside(decision: Decision, calls: dict[str, Call]) -> bool:
+    """Return whether a question is beside the slot (O-5), or left from a call that was settled."""
+    call = calls.get(decision.call_id)
+    runs_it = decision.trigger in {"tool.execute", "tool.poll"}
+    return runs_it and (call is None or call.overlap)
 
 
 def check(session: Session) -> None:
@@ -155,11 +166,7 @@ def check(session: Session) -> None:
     check_waits(session)
     placed = [one for one in session.decisions if one.status != "queued"]
     calls = {call.id: call for call in session.calls}
-    in_slot = [
-        one
-        for one in placed
-        if not (one.call_id in calls and calls[one.call_id].overlap and "tool" in one.trigger)
-    ]
+    in_slot = [one for one in placed if not _is_beside(one, calls)]
     assert len(in_slot) <= 1, "one live decision a session: invariant 6"
     running = [
         call

@@ -253,7 +253,9 @@ def test_a_subscription_ends_with_the_token() -> None:
     surfaces.say(frame("subscribe"))
 
     until = now_s(surfaces) + 300 + TOKEN_LEEWAY_S
-    assert surfaces.world.store.watch(KEY).watchers == (Watcher("c1", "f", "", until),)
+    assert surfaces.world.store.watch(KEY).watchers == (
+        Watcher("c1", "f", "", until, frontend=True),
+    )
 
 
 def test_a_fresh_token_in_time_keeps_the_connection_and_its_subscriptions() -> None:
@@ -272,8 +274,8 @@ def test_a_fresh_token_in_time_keeps_the_connection_and_its_subscriptions() -> N
     assert answer == {"type": "authenticated", "id": "f", "expires_at": until - TOKEN_LEEWAY_S}
     assert pong["type"] == "pong"
     assert surfaces.world.store.watch(KEY).watchers == (
-        Watcher("c1", "f", "", until),
-        Watcher("c1", "g", "t1", until),
+        Watcher("c1", "f", "", until, frontend=True),
+        Watcher("c1", "g", "t1", until, frontend=True),
         Watcher("c2", "f", "", 7),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from everturn.commands.reading import seen_by, unreadable_hidden
@@ -16,7 +16,9 @@ from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.streams import Delta
 from everturn.protocol.json_text import compact
+from everturn.push.audience import Audience
 from everturn.push.envelopes import Cursor, delta_payload, envelopes
+from everturn.rejections import InsufficientPrivilege
 from everturn.session.state import CallStatus
 
 PAGE_EVENTS: Final = 500
@@ -101,13 +103,17 @@ class ReadEvents:
         """Return at most `limit` events after `after_seq`. Source: decision-protocol O-24.
 
         With `requests` each `llm.call.requested` has its `request`, rebuilt from the log.
-        Raises `UnknownSession`, `UnknownTurn`.
+        Raises `UnknownSession`, `UnknownTurn`, `InsufficientPrivilege`: requests are for keys.
         """
+        if requests and caller.is_frontend:
+            raise InsufficientPrivilege(
+                "The requests to the model are for API keys.", required="machine"
+            )
         key, head, turn = self.locate(caller, session_id, turn_id)
         if turn is not None:
             after_seq = max(after_seq, turn.first_seq - 1)
         with vanishing(self._store, key):
-            found = self._events(key, head, after_seq, limit, turn)
+            found = self._events(key, head, after_seq, limit, turn, _audience(caller, turn))
         if requests:
             self._add_requests(key, found.events)
         last = found.events[-1]["seq"] if found.events else after_seq
@@ -132,11 +138,12 @@ class ReadEvents:
             key, head, turn = self.locate(caller, session_id, turn_id)
             if turn is not None and cursor.seq < turn.first_seq - 1:
                 cursor = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
-            frames = self.frames(key, head, cursor, turn)
+            frames = self.frames(key, head, cursor, turn, frontend=caller.is_frontend)
             if turn is not None and turn.last_seq and cursor.seq >= turn.last_seq:
                 return Streamed((), ended=True)
             if frames:
                 return Streamed(tuple(frames))
+            cursor = replace(cursor, seq=max(cursor.seq, _end(head, turn)))
             if head.session.turn is None:
                 return Streamed((), retry_ms=IDLE_RETRY_MS)
             if self._clock.now_ms() >= until_ms:
@@ -147,13 +154,20 @@ class ReadEvents:
             self._sleep(POLL_S)
 
     def frames(
-        self, key: SessionKey, head: Head, cursor: Cursor, turn: TurnRecord | None = None
+        self,
+        key: SessionKey,
+        head: Head,
+        cursor: Cursor,
+        turn: TurnRecord | None = None,
+        *,
+        frontend: bool = False,
     ) -> list[Frame]:
         """Return events after the cursor, then the output of the call in flight, as frames."""
+        audience = Audience(frontend, turn.turn_id if turn is not None else "")
         frames: list[Frame] = []
         at = cursor
         with vanishing(self._store, key):
-            found = self._events(key, head, cursor.seq, PAGE_EVENTS, turn)
+            found = self._events(key, head, cursor.seq, PAGE_EVENTS, turn, audience)
         for envelope in found.events:
             at = Cursor(envelope["seq"], at.dispatch_seq, at.n)
             frames.append(Frame(at.text(), envelope["payload"]["type"], envelope))
@@ -186,7 +200,13 @@ class ReadEvents:
         return key, seen_by(caller, found), None
 
     def _events(
-        self, key: SessionKey, head: Head, after_seq: int, limit: int, turn: TurnRecord | None
+        self,
+        key: SessionKey,
+        head: Head,
+        after_seq: int,
+        limit: int,
+        turn: TurnRecord | None,
+        audience: Audience,
     ) -> _Found:
         end = _end(head, turn)
         found: list[dict[str, Any]] = []
@@ -199,7 +219,7 @@ class ReadEvents:
                 for envelope in envelopes(key.session, commit):
                     if envelope["seq"] <= after_seq or envelope["seq"] > end:
                         continue
-                    if turn is not None and envelope.get("turn_id") != turn.turn_id:
+                    if not audience.is_shown(envelope):
                         continue
                     size_bytes += len(compact(envelope).encode())
                     if (found and size_bytes > PAGE_BYTES) or len(found) >= limit:
@@ -225,6 +245,10 @@ class ReadEvents:
             if own or len(deltas) < PAGE_EVENTS:
                 return own
             place = (deltas[-1].dispatch_seq, deltas[-1].n)
+
+
+def _audience(caller: Caller, turn: TurnRecord | None) -> Audience:
+    return Audience(caller.is_frontend, turn.turn_id if turn is not None else "")
 
 
 def _end(head: Head, turn: TurnRecord | None) -> int:

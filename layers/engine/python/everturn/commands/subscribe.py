@@ -12,6 +12,7 @@ from everturn.ports.directory import Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import SessionKey
 from everturn.ports.streams import Watcher
+from everturn.push.audience import Audience
 from everturn.push.envelopes import Cursor, read_cursor
 
 Send = Callable[[dict[str, Any]], bool]
@@ -49,7 +50,8 @@ class Subscribe:
             if after.seq < turn.first_seq - 1:
                 after = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
         about = {"id": subscription, "session_id": session_id}
-        replay = _Replay(about, send, after, turn_id)
+        audience = Audience(caller.is_frontend, turn_id or "")
+        replay = _Replay(about, send, after, audience)
         self._directory.note_subscription(connection_id, session_id, subscription)
         if not send({"type": "subscribed", **about, "seq": head.session.seq}):
             return
@@ -58,11 +60,18 @@ class Subscribe:
         if replay.cursor.seq < head.session.seq:
             send({"type": "more", **about, "cursor": replay.cursor.text()})
             return
-        watcher = Watcher(connection_id, subscription, turn_id or "", caller.lapses_epoch_s)
+        watcher = Watcher(
+            connection_id,
+            subscription,
+            audience.turn_id,
+            caller.lapses_epoch_s,
+            audience.frontend,
+        )
         if not self._watch(key, watcher, head.created):
             return
         _, head, _ = self._events.locate(caller, session_id, None)
         replay.send_all(self._events.frames(key, head, replay.cursor))
+        replay.tell_skipped()
 
     def _watch(self, key: SessionKey, watcher: Watcher, created: str) -> bool:
         """Watch, unless the subscription ended while we replayed; returns whether it lasts.
@@ -117,28 +126,38 @@ class _Replay:
     """What one subscription has been sent so far."""
 
     def __init__(
-        self, about: dict[str, Any], send: Send, after: Cursor, turn_id: str | None
+        self, about: dict[str, Any], send: Send, after: Cursor, audience: Audience
     ) -> None:
         self.cursor = after
         """The last event and the last piece that were read."""
 
         self._about = about
         self._send = send
-        self._turn_id = turn_id
+        self._audience = audience
         self._sent_seq = after.seq
 
     def send_all(self, frames: list[Frame]) -> bool:
         """Send `frames` as far as they are wanted; returns `False` once the connection is gone."""
         return all(self._one(frame) for frame in frames)
 
+    def tell_skipped(self) -> None:
+        """Say so where the last events are not for this reader: what is pushed hangs on them."""
+        if self._sent_seq < self.cursor.seq:
+            self._send({"type": "skipped", **self._place()})
+
     def _one(self, frame: Frame) -> bool:
         self.cursor = read_cursor(frame.cursor)
-        if self._turn_id is not None and frame.data.get("turn_id") != self._turn_id:
-            return True
-        place = {**self._about, "cursor": frame.cursor}
         if frame.event == "llm.token.delta":
-            prev_n = self.cursor.n - 1
-            return self._send({"type": "delta", **place, "prev_n": prev_n, "delta": frame.data})
+            if self._audience.turn_id not in {"", frame.data.get("turn_id")}:
+                return True
+            about = {**self._about, "cursor": frame.cursor, "prev_n": self.cursor.n - 1}
+            return self._send({"type": "delta", **about, "delta": frame.data})
+        if not self._audience.is_shown(frame.data):
+            return True
+        return self._send({"type": "event", **self._place(), "event": frame.data})
+
+    def _place(self) -> dict[str, Any]:
+        """Return what says where a frame of an event stands, which is then the last one sent."""
         prev_seq, self._sent_seq = self._sent_seq, self.cursor.seq
         seqs = {"seq": self.cursor.seq, "prev_seq": prev_seq}
-        return self._send({"type": "event", **place, **seqs, "event": frame.data})
+        return {**self._about, "cursor": self.cursor.text(), **seqs}

@@ -45,6 +45,11 @@ class Caller:
     expires_epoch_s: int | None = None
     """When its credential expires; most keys never do."""
 
+    @property
+    def is_frontend(self) -> bool:
+        """Whether it has a client token, not a key: part of the log is not for it. Source: E-8."""
+        return self.privilege is not Who.MACHINE
+
     def reaches(self, owner_id: str) -> bool:
         """Return whether what belongs to that owner of its tenant is there for it. Source: A-5."""
         return self.owner is None or self.owner.id == owner_id

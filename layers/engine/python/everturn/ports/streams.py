@@ -44,6 +44,9 @@ class Watcher:
     until_epoch_s: int | None = None
     """From when on it may not be shown anything more; never where it is None."""
 
+    frontend: bool = False
+    """It subscribed with a client token, and is shown what those may see. Source: E-8."""
+
     def has_lapsed(self, now_ms: int) -> bool:
         """Return whether its time is over."""
         return self.until_epoch_s is not None and self.until_epoch_s * 1000 <= now_ms

@@ -147,6 +147,17 @@ class EventRefFrame(WireModel):
     event_type: str
 
 
+class SkippedFrame(WireModel):
+    """What came after `prev_seq` up to `seq` is not for this reader: nothing is missing."""
+
+    type: Literal["skipped"] = "skipped"
+    id: Maybe[str] = None
+    session_id: SessionId
+    cursor: str
+    seq: int
+    prev_seq: int
+
+
 class AcceptedFrame(WireModel):
     """An input was recorded; the fields are those of the 202 answer (T-3, T-4, O-22)."""
 
@@ -196,6 +207,7 @@ OutFrame = Annotated[
     | DeltaFrame
     | MoreFrame
     | EventRefFrame
+    | SkippedFrame
     | AcceptedFrame
     | AuthenticatedFrame
     | ErrorFrame

@@ -25,8 +25,9 @@ class EventPush:
     """The event before this one in this subscription's stream; a client sees a gap by it."""
 
     cursor: str
-    envelope: Mapping[str, Any]
-    """`{session_id, seq, occurred_at, turn_id?, payload}`, as E-1 has it."""
+    envelope: Mapping[str, Any] | None
+    """`{session_id, seq, occurred_at, turn_id?, payload}`, as E-1 has it; None where all that came
+    up to `seq` is not for this reader, who must know that nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ Push = EventPush | DeltaPush
 
 
 def event_frame(push: EventPush) -> bytes:
-    """Return the frame of an event, an `event_ref` where it would be over 128 KB.
+    """Return the frame of an event: an `event_ref` over 128 KB, `skipped` where it is not shown.
 
     Source: architecture, section 7; E-1.
     """
@@ -77,6 +78,8 @@ def event_frame(push: EventPush) -> bytes:
         "prev_seq": push.prev_seq,
         "cursor": push.cursor,
     }
+    if push.envelope is None:
+        return _to_bytes({"type": "skipped", **place})
     frame = _to_bytes({"type": "event", **place, "event": push.envelope})
     if len(frame) <= WEBSOCKET_OUTBOUND_BYTES:
         return frame

@@ -27,6 +27,7 @@ from everturn.store.tombstones import text_in
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+FRONTEND: Final = "frontend"
 _PREFIX: Final = "watcher#"
 """Each subscription is an attribute `watcher#<connection>#<subscription>`, its value the turn and,
 where it ends by itself, a space and the second: several come and go without meeting, and without a
@@ -221,13 +222,15 @@ def to_watch(item: Item | None) -> Watch:
 
 def _wish_of(watcher: Watcher) -> str:
     """Return what stands under a subscription's name; ids hold no space. Source: O-9."""
-    until = "" if watcher.until_epoch_s is None else f" {watcher.until_epoch_s}"
-    return f"{watcher.turn_id}{until}"
+    until = "" if watcher.until_epoch_s is None else str(watcher.until_epoch_s)
+    marks = (watcher.turn_id, until, FRONTEND if watcher.frontend else "")
+    return " ".join(marks).rstrip()
 
 
 def _watcher(connection_id: str, subscription: str, wish: str) -> Watcher:
-    turn_id, _, until = wish.partition(" ")
-    return Watcher(connection_id, subscription, turn_id, int(until) if until else None)
+    turn_id, until, mark = [*wish.split(" "), "", ""][:3]
+    until_epoch_s = int(until) if until else None
+    return Watcher(connection_id, subscription, turn_id, until_epoch_s, mark == FRONTEND)
 
 
 def to_delta(item: Item) -> Delta:
