@@ -197,6 +197,15 @@ class Follower:
         self.cursor = f"{self.seq}.{self.place[0]}-{self.place[1]}"
 
 
+def until_seen(socket: Socket, event_type: str) -> Iterator[dict[str, Any]]:
+    """Yield the frames of a socket up to the first event of a type."""
+    while True:
+        frame = socket.receive()
+        yield frame
+        if frame.get("event", {}).get("payload", {}).get("type") == event_type:
+            return
+
+
 def n_of(place: tuple[int, int], other: tuple[int, int]) -> int:
     """Return how far `place` is in the dispatch of `other`."""
     return place[1] if place[0] == other[0] else 0

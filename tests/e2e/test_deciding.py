@@ -11,7 +11,7 @@ import pytest
 from e2e.client import Client, Ended, Turn
 from e2e.deciding_worker import Answer, DecidingWorker, deciding_worker, echo
 from e2e.scripted_worker import tool
-from e2e.socket_client import Socket
+from e2e.socket_client import until_seen
 from e2e.waiting import until
 
 OPENAI_REPLY = {
@@ -166,14 +166,18 @@ def test_a_worker_pauses_and_somebody_resumes(client: Client, boss: DecidingWork
 def test_a_worker_calls_its_own_model_and_streams(client: Client, boss: DecidingWorker) -> None:
     """W-1, W-8, W-10."""
     decided_by(client, boss, handler="worker", model="m-large")
-    is_watched = Event()
     reply = {"model": "m-large", "content": "It is clear."}
+    result = {"type": "llm.result", "response": reply}
+    boss.answer = lambda request: (
+        {"actions": [result]} if request["trigger"]["type"] == "llm.execute" else echo(request)
+    )
+    session_id = client.run("Are you there?", agent_id="boss").session_id
+    is_watched = Event()
 
     def streaming(request: dict[str, Any]) -> Answer:
         if request["trigger"]["type"] != "llm.execute":
             return echo(request)
         is_watched.wait(10)
-        result = {"type": "llm.result", "response": reply}
         return [
             ("llm.token.delta", {"text": "It is "}),
             ("llm.token.delta", {"text": "clear."}),
@@ -181,9 +185,10 @@ def test_a_worker_calls_its_own_model_and_streams(client: Client, boss: Deciding
         ]
 
     boss.answer = streaming
-    turn = client.start("How is it?", agent_id="boss")
     with client.connect() as socket:
-        socket.subscribe(turn.session_id)
+        socket.subscribe(session_id)
+        assert list(until_seen(socket, "session.done")), "it is followed from here on"
+        turn = client.start("How is it?", session_id, agent_id="boss")
         frames = list(until_seen(socket, "llm.call.dispatched"))
         is_watched.set()
         frames += until_seen(socket, "turn.completed")
@@ -192,15 +197,6 @@ def test_a_worker_calls_its_own_model_and_streams(client: Client, boss: Deciding
     assert "".join(deltas) == "It is clear."
     assert client.end_of(turn).answer == "It is clear."
     assert boss.last("llm.execute")["trigger"]["stream"] is True
-
-
-def until_seen(socket: Socket, event_type: str) -> Iterator[dict[str, Any]]:
-    """Yield the frames of a socket up to the first event of a type."""
-    while True:
-        frame = socket.receive()
-        yield frame
-        if frame.get("event", {}).get("payload", {}).get("type") == event_type:
-            return
 
 
 def test_a_worker_speaks_openais_bodies(client: Client, boss: DecidingWorker) -> None:

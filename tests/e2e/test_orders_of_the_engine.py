@@ -11,7 +11,7 @@ import pytest
 from e2e.client import PATIENT, Client, Turn
 from e2e.deciding_worker import Answer, DecidingWorker, deciding_worker
 from e2e.scripted_worker import tool
-from e2e.socket_client import Socket
+from e2e.socket_client import until_seen
 from e2e.waiting import until
 
 LOOK = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -88,6 +88,8 @@ def test_the_worker_runs_tools_and_model_calls_and_decides_nothing(
 def test_a_reply_is_streamed_to_those_who_watch(client: Client, model: DecidingWorker) -> None:
     """W-8, W-10."""
     served_by(client, model)
+    model.answer = lambda _request: replied("Yes.")
+    session_id = client.run("Are you there?", agent_id="engine").session_id
     is_watched = Event()
 
     def streaming(_request: dict[str, Any]) -> Answer:
@@ -99,9 +101,10 @@ def test_a_reply_is_streamed_to_those_who_watch(client: Client, model: DecidingW
         ]
 
     model.answer = streaming
-    turn = client.start("How is it?", agent_id="engine")
     with client.connect() as socket:
-        socket.subscribe(turn.session_id)
+        socket.subscribe(session_id)
+        assert list(until_seen(socket, "session.done")), "it is followed from here on"
+        turn = client.start("How is it?", session_id, agent_id="engine")
         frames = list(until_seen(socket, "llm.call.dispatched"))
         is_watched.set()
         frames += until_seen(socket, "turn.completed")
@@ -109,15 +112,6 @@ def test_a_reply_is_streamed_to_those_who_watch(client: Client, model: DecidingW
     deltas = [frame["delta"].get("text", "") for frame in frames if frame["type"] == "delta"]
     assert "".join(deltas) == "It is clear."
     assert client.end_of(turn).answer == "It is clear."
-
-
-def until_seen(socket: Socket, event_type: str) -> Iterator[dict[str, Any]]:
-    """Yield the frames of a socket up to the first event of a type."""
-    while True:
-        frame = socket.receive()
-        yield frame
-        if frame.get("event", {}).get("payload", {}).get("type") == event_type:
-            return
 
 
 def test_anthropics_bodies_are_spoken_both_ways(client: Client, model: DecidingWorker) -> None:
