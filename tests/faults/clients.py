@@ -123,6 +123,9 @@ class Inputs:
     def _send(self, turn: str, text: str) -> tuple[int, dict[str, Any]]:
         """Return status and body, 0 where nobody answered."""
         site, wanted = self.site, body(text, turn)
+        if turn in self.scenario.anew:
+            message = wanted["input"].pop("message")
+            wanted["input"] |= {"type": "client.messages", "messages": [message]}
         if self.scenario.door == "http_api":
             return site.invoke("http_api", lambda p: site.functions.http_api(p, wanted)) or (0, {})
         site.connections.open("inputs", self)

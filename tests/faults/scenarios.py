@@ -81,6 +81,9 @@ class Scenario:
     turns: tuple[str, ...]
     """What the user says, one after another; the client repeats what was not accepted."""
 
+    anew: frozenset[str] = frozenset()
+    """Turns whose input is a view of nothing that was: the conversation branches at its root."""
+
     door: Literal["http_api", "websocket"] = "http_api"
     """Where the inputs go."""
 
@@ -229,6 +232,21 @@ SCENARIOS: Final = (
     Scenario(
         "two turns of a client that retries",
         ("[[call:send {}]][[turn]][[say:one]]", "[[call:send {}]][[turn]][[say:two]]"),
+    ),
+    Scenario(
+        "a conversation that is begun anew, and goes on there",
+        (
+            "[[call:send {}]][[turn]][[say:one]]",
+            "[[call:look {}]][[turn]][[say:two of {{messages}}]]",
+            "[[say:three of {{messages}}]]",
+        ),
+        anew=frozenset({"t2"}),
+    ),
+    Scenario(
+        "a worker that decides, and a user who begins anew",
+        ("[[call:send {}]][[turn]][[say:one]]", "[[say:two of {{messages}}]]"),
+        anew=frozenset({"t2"}),
+        decides="worker",
     ),
     Scenario(
         "two turns over a WebSocket that goes and comes back",

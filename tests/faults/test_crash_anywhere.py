@@ -106,3 +106,11 @@ def test_a_message_that_kills_five_drivers_fails_its_turn_readably() -> None:
     assert len(run.fate.places) == 5
     assert commit.by == "recovery"
     assert [end.error and end.error.message for end in ends] == [GIVEN_UP]
+
+
+def test_an_undisturbed_conversation_that_is_begun_anew_forgets_the_old_one() -> None:
+    run = Cluster(_named("a conversation that is begun anew, and goes on there")).to_quiescence()
+
+    texts = [text for role, text in run.world.texts() if role == "assistant" and text]
+    assert texts == ["one", "two of 3", "three of 5"]
+    assert run.world.head().session.branches == 1
