@@ -133,9 +133,11 @@ core: venv
 # A file of tests stays in one process, and files keep their order: those over sockets share a runtime.
 .PHONY: pytest
 pytest: venv
-	@$(BIN)/python -m pytest --cov -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest --cov -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(RERUNS) $(ARGS)
 
 PROCESSES ?= 2
+# A test over sockets that met a busy machine is tried again, and the summary says so.
+RERUNS ?= --reruns 2 --reruns-delay 2
 
 # ---- deploying --------------------------------------------------------------------------------
 
