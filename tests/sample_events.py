@@ -11,6 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from everturn.ports.sessions import Head, NewCommit, SessionKey
+from everturn.session.events.children import (
+    SubAgentDispatched,
+    SubAgentErrored,
+    SubAgentInterrupted,
+    SubAgentPrivate,
+    SubAgentRequested,
+    SubAgentStarted,
+    SubAgentTurnCompleted,
+)
 from everturn.session.events.decisions import (
     AsOf,
     DecisionCompleted,
@@ -23,6 +32,13 @@ from everturn.session.events.decisions import (
     ErroredPrivate,
 )
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
+from everturn.session.events.mail import (
+    InboxDequeued,
+    InboxDiscarded,
+    InboxEnqueued,
+    MessageRequested,
+    OutboxDelivered,
+)
 from everturn.session.events.messages import (
     AgentPrivate,
     AgentUpdated,
@@ -213,6 +229,50 @@ def plain_turn(session_id: str) -> tuple[list[Event], list[Event]]:
     return asked, answered
 
 
+def of_children(turn: str) -> list[Event]:
+    """Return one event of each kind that sub-agents and messages between sessions bring."""
+    child: dict[str, Any] = {"id": "c9", "session_id": id_of("child"), "agent_id": "poet"}
+    return [
+        SubAgentRequested(
+            turn_id=turn,
+            **child,
+            retry=Retry(timeout_secs=60, max_retries=3),
+            anchor=Anchor(branch=0, depth=2),
+            private=SubAgentPrivate(llm_call_id=id_of("call")),
+        ),
+        SubAgentDispatched(turn_id=turn, **child, attempt=1, deadline_ms=NOON_MS),
+        SubAgentErrored(
+            turn_id=turn,
+            **child,
+            attempt=1,
+            error="no",
+            code="provider_error",
+            detail={"reason": "busy"},
+            retryable=True,
+            next_attempt_at_ms=NOON_MS,
+        ),
+        SubAgentStarted(turn_id=turn, **child, attempt=2),
+        SubAgentInterrupted(
+            turn_id=turn, id="c9", session_id=id_of("child"), interrupt_id="int-2", reason="confirm"
+        ),
+        SubAgentTurnCompleted(
+            turn_id=turn, **child, result="Soft rain", cost="0.5", usage=Usage(input_tokens=3)
+        ),
+        MessageRequested(
+            turn_id=turn,
+            target="s9",
+            message_id="m9",
+            message={"id": "m9", "role": "user", "content": "rain"},
+        ),
+        OutboxDelivered(entry=7, outcome="refused", code="unknown_session"),
+        InboxEnqueued(
+            turn_id="t9", item_id="i9", message={"id": "m8", "role": "user", "content": "sun"}
+        ),
+        InboxDequeued(turn_id="t9", item_id="i9"),
+        InboxDiscarded(turn_id="t9", item_id="i8", reason="turn_cancelled"),
+    ]
+
+
 def what_a_plain_turn_lacks() -> list[Event]:
     """Return one event of each kind that `plain_turn` has none of, and forms that it lacks."""
     turn, call, asked = id_of("turn"), id_of("call"), id_of("d4")
@@ -293,6 +353,7 @@ def what_a_plain_turn_lacks() -> list[Event]:
             to=id_of("d1"),
             private=MovedPrivate(seq=1, depth=1, fork=Fork(branch=1)),
         ),
+        *of_children(turn),
         TurnParked(turn_id=turn),
         TurnUnparked(turn_id=turn),
         WaitOpened(

@@ -25,7 +25,13 @@ VARIABLES = {
     "websocket": FRONT_DOOR | {"TOKEN_SECRET", "WEBSOCKET_ENDPOINT"},
     "authorizer": frozenset({"TABLE", "TOKEN_SECRET"}),
     "driver": FRONT_DOOR
-    | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"}
+    | {
+        "WEBSOCKET_ENDPOINT",
+        "STEP_MACHINE_ARN",
+        "LEASE_SECONDS",
+        "DELIVERY_ATTEMPTS",
+        "MAX_CHILD_RUN_SECONDS",
+    }
     | {"WORKER_FUNCTIONS"},
     "fanout": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "WEBSOCKET_ENDPOINT"}),
     "recovery": frozenset(

@@ -35,6 +35,7 @@ def test_what_is_not_given_has_its_default_and_what_is_foreign_is_ignored() -> N
         ("EVERTURN_WORKER_NETWORKS", "some"),
         ("EVERTURN_DEMO_PROVIDER", "maybe"),
         ("EVERTURN_DELIVERY_ATTEMPTS", "0"),
+        ("EVERTURN_MAX_CHILD_RUN_SECONDS", "-1"),
         ("EVERTURN_RUNNABLE_SECONDS", "-1"),
     ],
 )

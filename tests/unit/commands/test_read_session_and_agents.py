@@ -219,7 +219,7 @@ def test_an_agent_of_another_tenant_is_unknown() -> None:
         ({"plan_mode": True}, "/plan_mode"),
         ({"worker_secret": {"generate": True}}, "/worker_secret"),
         ({"tools": [{"name": "x", "approval": "always"}]}, "/tools/0/approval"),
-        ({"sub_agents": [{"id": "poet"}]}, "/sub_agents"),
+        ({"hooks": ["step.start"]}, "/hooks"),
     ],
 )
 def test_a_wish_that_is_not_granted_yet_is_named(changed: dict[str, Any], path: str) -> None:

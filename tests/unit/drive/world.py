@@ -13,6 +13,7 @@ from everturn.commands.agents import Agents
 from everturn.commands.answer_later import SettleCalls
 from everturn.commands.attempts import Attempts
 from everturn.commands.change import ChangeSession
+from everturn.commands.crossing import Crossing
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.reading import SessionReader
 from everturn.commands.shared_budgets import LookUpBudgets, SharedBudgets
@@ -181,10 +182,17 @@ class World:
         return TakeInput(submit or self.submitter(), SettleCalls(change), Interrupts(change))
 
     def submit(
-        self, text: str, *, turn: str = "t1", session: str | None = "s1", agent: str = "helper"
+        self,
+        text: str,
+        *,
+        turn: str = "t1",
+        session: str | None = "s1",
+        agent: str = "helper",
+        owner: str = "",
     ) -> Submitted:
-        """Submit one message."""
-        return self.submitter()(MACHINE, read_input(body(text, turn, session, agent)))
+        """Submit one message, for the default owner where none is named."""
+        whose = {"identity": {"id": owner}} if owner else {}
+        return self.submitter()(MACHINE, read_input(body(text, turn, session, agent) | whose))
 
     def tools(self, **changed: Any) -> Tools:
         """Return what a driver works with."""
@@ -200,6 +208,7 @@ class World:
             "new_lanes": lambda _key: self.lanes,
             "attempts": self.attempts,
             "runnable_s": 1200,
+            "crossing": Crossing(self.changer("driver"), lambda _tenant, _facts: None),
             "deliveries": self.deliveries,
         }
         return Tools(**(given | changed))

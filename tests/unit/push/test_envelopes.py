@@ -69,6 +69,8 @@ SHOWN_OF_A_PLAIN_TURN: list[dict[str, Any]] = [
 ]
 """Of events whose bodies are not in their places."""
 
+CHILD = {"id": "c9", "session_id": id_of("child"), "agent_id": "poet"}
+
 SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
     {"turn_id": T, "reason": "submit", "input_type": "client.message"},
     {"turn_id": T},
@@ -136,6 +138,44 @@ SHOWN_OF_THE_OTHERS: list[dict[str, Any]] = [
     {"cause": "user"},
     {"cause": "parent"},
     {"from": SECOND, "to": FIRST},
+    {
+        **CHILD,
+        "retry": {
+            "timeout_secs": 60,
+            "max_retries": 3,
+            "backoff_base_secs": 0,
+            "backoff_max_secs": 0,
+        },
+        "anchor": PLACE,
+    },
+    {**CHILD, "attempt": 1, "deadline": NOON},
+    {
+        **CHILD,
+        "attempt": 1,
+        "error": "no",
+        "code": "provider_error",
+        "detail": {"reason": "busy"},
+        "retryable": True,
+        "next_attempt_at": NOON,
+    },
+    {**CHILD, "attempt": 2},
+    {"id": "c9", "session_id": id_of("child"), "interrupt_id": "int-2", "reason": "confirm"},
+    {
+        **CHILD,
+        "result": "Soft rain",
+        "cost": "0.5",
+        "usage": {"input_tokens": 3, "output_tokens": 0},
+    },
+    {"target": "s9", "message_id": "m9"},
+    {"entry": 7, "outcome": "refused", "code": "unknown_session"},
+    {
+        "item_id": "i9",
+        "message": {"id": "m8", "role": "user", "content": "sun"},
+        "placement": "queued",
+        "wakeup": True,
+    },
+    {"item_id": "i9"},
+    {"item_id": "i8", "reason": "turn_cancelled"},
     {},
     {},
     {

@@ -32,6 +32,7 @@ from everturn.session.commands import (
     ToolRefused,
 )
 from everturn.session.decide.entry import Decided, decide
+from everturn.session.events.children import SubAgentRequested
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
 from everturn.session.events.sessions import Owner
@@ -156,11 +157,19 @@ class Story:
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
         taken = self.taken | self.indexed()
-        return Facts(agent, self.route, path, taken, budgets=self.budgets)
+        return Facts(agent, self.route, path, taken, inbox=self.waiting(), budgets=self.budgets)
+
+    def waiting(self) -> dict[str, dict[str, Any]]:
+        """Return the messages that came from other sessions, by their items' ids."""
+        return {
+            value["item_id"]: value["message"]
+            for value in self.values
+            if value["type"] == "inbox.enqueued"
+        }
 
     def indexed(self) -> frozenset[str]:
         """Return the ids that the store would refuse to give again."""
-        kinds = (MessageNew, ToolCallRequested)
+        kinds = (MessageNew, ToolCallRequested, SubAgentRequested)
         cut_off = {
             made["id"]
             for value in self.values

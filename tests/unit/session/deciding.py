@@ -16,6 +16,7 @@ from everturn.protocol.decision import DECISION_REQUEST
 from everturn.protocol.wire import to_json as wire_json
 from everturn.session.commands import (
     AnswerDecision,
+    Command,
     DeferDecision,
     FailDelivery,
     ModelAnswered,
@@ -26,13 +27,16 @@ from everturn.session.commands import (
 from everturn.session.decide.questions import EXECUTES
 from everturn.session.events.messages import AgentUpdated
 from everturn.session.events.stored import Event, from_json
-from everturn.session.facts import Facts, Pinned
+from everturn.session.facts import Facts, Pinned, Stamp
+from everturn.session.mail_commands import NoteSent, NoteStart
 from everturn.session.propose import (
     CallModel,
     DeliverToWorker,
     Effect,
     HandToMachine,
     NoteLastWords,
+    SendOut,
+    StartSubAgent,
     propose,
 )
 from everturn.session.question import Asking, Readers, question
@@ -68,6 +72,13 @@ def running(*results: str, also: Worker = echo) -> Worker:
     return answer
 
 
+def carried(at: Stamp, facts: Facts, effect: StartSubAgent | SendOut) -> Command:
+    """Return what a driver notes once it did its part in another session."""
+    if isinstance(effect, StartSubAgent):
+        return NoteStart(at, facts, effect.call_id, effect.attempt)
+    return NoteSent(at, facts, effect.entry, "delivered")
+
+
 @dataclass
 class Deciding(Story):
     """One session of a worker-decided agent."""
@@ -76,6 +87,9 @@ class Deciding(Story):
     replies: list[ModelAnswered | ModelFailure] = field(default_factory=list)
     asked: list[dict[str, Any]] = field(default_factory=list)
     """Every question that was put, in order."""
+
+    targets: dict[str, str] = field(default_factory=dict)
+    """Sessions that no message may be sent to, and why."""
 
     def events(self) -> dict[int, Event]:
         """Return the log by number, bodies in place."""
@@ -86,7 +100,7 @@ class Deciding(Story):
         events = self.events()
         newest = events.get(self.session.agent_seq)
         if not self.log:
-            agent = Pinned(self.config, digest(self.config), True)
+            agent = Pinned(self.config, digest(self.config), True, decides="worker")
         elif isinstance(newest, AgentUpdated):
             private = newest.private
             agent = Pinned(newest.agent, private.sha256, True, layered=private.layered)
@@ -94,7 +108,15 @@ class Deciding(Story):
             agent = Pinned({}, "", True)
         taken = self.taken | self.indexed()
         path = path_of(self.values)
-        return Facts(agent, self.route, path, taken, events, budgets=self.budgets)
+        return Facts(
+            agent,
+            self.route,
+            path,
+            taken,
+            events,
+            inbox=self.waiting(),
+            budgets=self.budgets,
+        )
 
     def submit(self, content: str = "Hello.", turn_id: str = "", **more: Any) -> tuple[Event, ...]:
         """Send an input, and let everything happen that follows from it."""
@@ -126,6 +148,8 @@ class Deciding(Story):
                 )
             case NoteLastWords(call_id=call_id):
                 return self.note_aborted(call_id, "Half a")
+            case StartSubAgent() | SendOut():
+                return self.do(lambda at, facts: carried(at, facts, effect))
             case DeliverToWorker() | HandToMachine():
                 decision_id, attempt = effect.decision_id, effect.attempt
                 decision = self.session.decision(decision_id)
@@ -156,7 +180,7 @@ class Deciding(Story):
         """Answer a question, out of band where no attempt is named."""
         checked = wire_json(read_response(response, decides="worker"))
         decision = self.session.decision(decision_id)
-        readings = readings_of(checked, decision, self.session, self.facts())
+        readings = readings_of(checked, decision, self.session, self.facts(), self.targets.get)
         return self.do(
             lambda at, facts: AnswerDecision(
                 at,

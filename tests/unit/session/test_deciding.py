@@ -24,7 +24,11 @@ from everturn.session.state import status_of
 from unit.session.building import CONFIG, Story, made, only, said, types
 from unit.session.deciding import Deciding, echo, running
 
-SPAWN = {"type": "sub_agent.spawn", "session_id": "s2", "agent_id": "poet", "tool_call_id": "c1"}
+SEND = {
+    "type": "message.send",
+    "session_id": "nobody",
+    "message": {"role": "user", "content": "Are you there?"},
+}
 
 
 def told(story: Story) -> list[tuple[str, Any]]:
@@ -372,14 +376,14 @@ def test_a_worker_that_never_comes_back_fails_the_call_and_the_loop_goes_on() ->
     [
         ({"actions": [{"type": "llm.error", "error": "x"}]}, "missing_call_id"),
         ({"actions": [{"type": "tool.error", "id": "no", "error": "x"}]}, "unknown_call"),
-        ({"actions": [SPAWN]}, "unsupported"),
+        ({"actions": [SEND]}, "unknown_target"),
     ],
 )
 def test_an_answer_that_the_session_does_not_allow_is_refused_as_a_whole(
     response: dict[str, Any], code: str
 ) -> None:
     """P-2, P-3: nothing of it is recorded."""
-    story = Deciding()
+    story = Deciding(targets={"nobody": "unknown_target"})
     story.do(story.submitting(decides="worker"))
     story.proceed()
     decision = story.session.decisions[0]

@@ -119,6 +119,16 @@ _REST: dict[str, dict[str, Any]] = {
     "tool.call.requested": {"id": "c", "name": "t", "retry": {}},
     "tool.call.completed": {"id": "c", "name": "t", "attempt": 1},
     "tool.call.errored": {"id": "c", "name": "t", "attempt": 1, "retryable": False},
+    "sub_agent.turn_completed": {"id": "c", "session_id": "s", "agent_id": "a"},
+    "sub_agent.errored": {
+        "id": "c",
+        "session_id": "s",
+        "agent_id": "a",
+        "attempt": 1,
+        "retryable": False,
+    },
+    "session.message_requested": {"target": "s", "message_id": "m"},
+    "inbox.enqueued": {"item_id": "i"},
     "turn.completed": {"outcome": "failed"},
     "call.wait.opened": {"id": "w", "kind": "question", "call_id": "c", "name": "t"},
     "call.wait.extended": {

@@ -140,6 +140,10 @@ class OutcomeUnknown(TerminalError):
     """It may have happened, and repeating it is forbidden. Source: agent-session.md 6."""
 
 
+class SessionConflict(TerminalError):
+    """A child is to have the id of a session that is another's. Source: decision-protocol B-3."""
+
+
 class DefectError(EverturnError):
     """A state that correct code cannot reach."""
 

@@ -40,6 +40,9 @@ class Settings(BaseModel):
     runnable_seconds: int = Field(default=1200, ge=1)
     """How long a runnable session may go without a commit before `recovery` wakes it."""
 
+    max_child_run_seconds: int = Field(default=0, ge=0, le=31_536_000)
+    """How long a sub-agent may take for its parent; 0 for any time. Source: B-11."""
+
 
 class SettingsMissing(Exception):
     """A variable that this function needs is not set, or is not what it must be."""

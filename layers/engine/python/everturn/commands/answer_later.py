@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from everturn.commands.change import ChangeSession
@@ -51,7 +52,9 @@ class SubmitAnswer:
             if session.decides == "engine":
                 facts = with_whole_log(self._change, caller, session, facts)
             routed = with_routes(facts, response, self._change.reader.route)
-            readings = readings_of(response, decision, session, facts)
+            reader, owner_id = self._change.reader, session.owner_id
+            target = partial(reader.target_problem, caller.tenant, owner_id)
+            readings = readings_of(response, decision, session, facts, target)
             return AnswerDecision(stamp, routed, decision_id, response, readings)
 
         return not self._change(caller, session_id, answer).events

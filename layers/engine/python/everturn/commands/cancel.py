@@ -53,6 +53,7 @@ class Cancels:
         _, turn = session_and_turn(self._change.store, caller, session_id, name)
 
         def cancel(stamp: Stamp, facts: Facts, _session: Session) -> Command:
-            return CancelTurn(stamp, facts, turn.turn_id, given.cause or "user")
+            keeps = bool(given.keep_inbox)
+            return CancelTurn(stamp, facts, turn.turn_id, given.cause or "user", keeps)
 
         return Ended(turn.turn_id, bool(self._change(caller, session_id, cancel).events))

@@ -57,6 +57,8 @@ class ReadSession:
             "calls": calls,
             "waits": waits,
         }
+        if session.ancestry:
+            answer["ancestry"] = list(session.ancestry)
         if head.quarantined is not None:
             at = to_rfc3339(head.quarantined.at_ms)
             answer["quarantined"] = {"reason": head.quarantined.reason, "at": at}
@@ -182,8 +184,10 @@ def as_call(call: Call, asked: ToolCallRequested | None = None) -> dict[str, Any
         "kind": call.kind,
         "status": str(call.status),
         "attempt": max(call.attempt, 1),
-        "handler": call.handler,
     }
+    if call.kind == "sub_agent":
+        return {**shown, "agent_id": call.name, "session_id": call.session_id}
+    shown["handler"] = call.handler
     if call.deadline_ms is not None:
         shown["deadline"] = to_rfc3339(call.deadline_ms)
     if call.kind == "llm_call":

@@ -17,6 +17,7 @@ from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
 from everturn.session.budget import Budget
 from everturn.session.events.decisions import DecisionDispatched
+from everturn.session.events.mail import InboxEnqueued
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -81,7 +82,8 @@ class SessionReader:
         read = self._store.log(key, 1, session.seq) if is_whole else self._path(key, session)
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
-        facts = Facts(agent, self.route(agent.config), path_of(logged, session, from_seq))
+        path = path_of(logged, session, from_seq)
+        facts = Facts(agent, self.route(agent.config), path, inbox=waiting_in(logged))
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
@@ -93,6 +95,7 @@ class SessionReader:
         """
         wanted = [*ranges(session, session.window.from_seq)]
         open_seqs = {call.seq for call in session.calls}
+        open_seqs |= {one.seq for one in session.inbox[:1]}
         open_seqs |= {seq for one in session.decisions for seq in (one.seq, one.dispatched_seq)}
         for seq in sorted(open_seqs - {0}):
             if not any(low <= seq <= high for low, high in wanted):
@@ -123,6 +126,13 @@ class SessionReader:
         It makes no request for a tenant that has none. Source: decision-protocol Y-4.
         """
         return replace(facts, budgets=self._budgets(tenant, owner_id))
+
+    def target_problem(self, tenant: str, owner_id: str, session_id: str) -> str | None:
+        """Return why a session of that owner may not send there: one GetItem. Source: B-14."""
+        head = self._store.head(SessionKey(tenant, session_id))
+        if head is None:
+            return "unknown_target"
+        return None if head.session.owner_id == owner_id else "forbidden_target"
 
     def newest(
         self, key: SessionKey, session: Session, upto_seq: int, count: int
@@ -341,6 +351,15 @@ def path_of(logged: tuple[Logged, ...], session: Session, from_seq: int) -> tupl
         and number >= from_seq
         and is_recent(session, event.private.branch, event.private.depth)
     )
+
+
+def waiting_in(logged: tuple[Logged, ...]) -> dict[str, Mapping[str, Any]]:
+    """Return the messages that came from other sessions, by their items' ids."""
+    return {
+        event.item_id: event.message
+        for _, event in _numbered(logged)
+        if isinstance(event, InboxEnqueued)
+    }
 
 
 def to_path(seq: int, event: MessageNew) -> PathMessage:

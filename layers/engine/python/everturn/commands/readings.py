@@ -21,7 +21,12 @@ from everturn.session.commands import Reading
 from everturn.session.facts import Facts, Route
 from everturn.session.records import Records
 from everturn.session.state import Decision, Session
+from everturn.session.sub_agents import tools_of
 from everturn.tools.schema import check_input, check_output
+
+TargetProblem = Callable[[str], str | None]
+"""A session's id -> `unknown_target` or `forbidden_target`, where nothing may be sent there."""
+
 
 RouteOf = Callable[[Mapping[str, Any]], Route]
 
@@ -35,16 +40,20 @@ def with_routes(facts: Facts, response: Mapping[str, Any], route_of: RouteOf) ->
 
 
 def readings_of(
-    response: Mapping[str, Any], decision: Decision | None, session: Session, facts: Facts
+    response: Mapping[str, Any],
+    decision: Decision | None,
+    session: Session,
+    facts: Facts,
+    target_problem: TargetProblem,
 ) -> dict[int, Reading]:
-    """Return what is to be said of each action, by its position.
+    """Return what is to be said of each action, by its position; of a message, of its target.
 
     Raises `InvalidLlmResponse` for a model's body that cannot be read.
     """
     agent = response.get("agent") or facts.agent.config
     found: dict[int, Reading] = {}
     for position, action in enumerate(response.get("actions") or ()):
-        reading = _reading(action, decision, session, facts, agent)
+        reading = _reading(action, decision, session, facts, agent, target_problem)
         if reading is not None:
             found[position] = reading
     return found
@@ -56,10 +65,13 @@ def _reading(
     session: Session,
     facts: Facts,
     agent: Mapping[str, Any],
+    target_problem: TargetProblem,
 ) -> Reading | None:
     match action["type"]:
         case "tool.call":
-            return problem_of(action["name"], action.get("arguments"), agent.get("tools") or ())
+            return problem_of(action["name"], action.get("arguments"), tools_of(agent))
+        case "message.send":
+            return target_problem(action["session_id"])
         case "tool.result" | "llm.result":
             call_id = action.get("id") or (decision.call_id if decision else "")
             return settlement_reading(action, call_id, session, facts)

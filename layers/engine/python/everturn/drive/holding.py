@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
-from everturn.commands.reading import Loaded, SessionReader
+from everturn.commands.reading import Loaded, SessionReader, waiting_in
 from everturn.commands.vanishing import vanishing
 from everturn.errors import DefectError, LeaseLost
 from everturn.ports.clock import Clock
@@ -224,7 +224,13 @@ class Holding:
             self.key, (_as_logged(loaded.head, head, decided, stamp.now_ms, epoch),)
         )
         path = tuple(n for n in decided.path if n.seq >= decided.session.window.from_seq)
-        facts = replace(loaded.facts, path=path, agent=decided.agent, route=decided.route)
+        facts = replace(
+            loaded.facts,
+            path=path,
+            agent=decided.agent,
+            route=decided.route,
+            inbox={**loaded.facts.inbox, **waiting_in(logged)},
+        )
         if loaded.facts.events:
             added = dict(event for commit in logged for event in commit.numbered())
             facts = replace(facts, events={**loaded.facts.events, **added})

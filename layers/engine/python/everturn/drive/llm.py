@@ -45,7 +45,7 @@ def rebuilt(
     """
     asked = requested_event(call, logged)
     route = route_of_calls(facts) if call.handler == "worker" else facts.route
-    header = header_for(facts.agent, route)
+    header = header_for(facts.agent, route, depth=len(session.ancestry))
     if digest(header) != session.header_sha or asked.private.header_seq != session.header_seq:
         header = stored_header()
     return rebuild(asked, header, facts.path)

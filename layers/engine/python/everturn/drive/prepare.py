@@ -9,6 +9,7 @@ from typing import Any
 
 from everturn.commands.reading import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
+from everturn.drive.crossing import CROSSING_LIMIT_S, sending, starting
 from everturn.drive.decision import DELIVERY_LIMIT_S, deliver
 from everturn.drive.holding import Holding, MakeCommand
 from everturn.drive.last_words import Said, last_words
@@ -34,6 +35,8 @@ from everturn.session.propose import (
     Effect,
     HandToMachine,
     NoteLastWords,
+    SendOut,
+    StartSubAgent,
 )
 from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision
@@ -76,6 +79,12 @@ class Preparer:
                 said = self._said.get((call_id, attempt))
                 noted = last_words(effect, said, self._tools.store, self._holding.key)
                 return Prepared(0, lambda _revoked: noted)
+            case StartSubAgent():
+                begins = starting(effect, self._tools, self._holding, self._owner())
+                return Prepared(CROSSING_LIMIT_S, begins)
+            case SendOut():
+                sends = sending(effect, self._tools, self._holding, self._owner())
+                return Prepared(CROSSING_LIMIT_S, sends)
 
     def settling(self, settles: Settles) -> MakeCommand | None:
         """Return what settles a delivery that the step machine made; `None` if it is out of date.

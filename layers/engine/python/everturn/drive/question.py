@@ -6,6 +6,7 @@ It sends nothing and commits nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, assert_never
 
 from everturn.commands.reading import SessionReader
@@ -77,7 +78,8 @@ def _answering(
     def make(stamp: Stamp, facts: Facts) -> Command:
         session: Session = holding.session
         try:
-            readings = readings_of(response, decision, session, facts)
+            target = partial(reader.target_problem, holding.key.tenant, session.owner_id)
+            readings = readings_of(response, decision, session, facts, target)
         except RejectedError as error:
             return failed_delivery(_invalid(error), decision, deliveries)(stamp, facts)
         routed = with_routes(facts, response, reader.route)

@@ -5,6 +5,7 @@ This is for agents that the engine decides; `question` is for those whose worker
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from everturn.commands.read_session import as_call
@@ -20,6 +21,7 @@ from everturn.protocol.wire import to_json
 from everturn.session.ask import Ask, execution_request
 from everturn.session.commands import DeferDecision, Deliveries
 from everturn.session.dialogue import Dialogue, dialogue_of
+from everturn.session.events.children import SubAgentRequested
 from everturn.session.events.decisions import AsOf, DecisionDispatched
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -92,6 +94,7 @@ def to_request(
             state=state,
             attempt=decision.attempt,
             deadline_ms=decision.deadline_ms or 0,
+            ancestry=session.ancestry,
         )
     )
 
@@ -128,11 +131,14 @@ def _open_calls(as_of: AsOf, logged: tuple[Logged, ...]) -> list[dict[str, Any]]
         event.id: (seq, event)
         for commit in logged
         for seq, event in commit.numbered()
-        if isinstance(event, ToolCallRequested | ModelCallRequested)
+        if isinstance(event, ToolCallRequested | ModelCallRequested | SubAgentRequested)
     }
     shown = []
     for one in as_of.calls:
         seq, event = asked[one["id"]]
+        if isinstance(event, SubAgentRequested):
+            shown.append(_open_child(one, event))
+            continue
         is_tool = isinstance(event, ToolCallRequested)
         call = Call(
             id=event.id,
@@ -147,6 +153,17 @@ def _open_calls(as_of: AsOf, logged: tuple[Logged, ...]) -> list[dict[str, Any]]
         )
         shown.append(as_call(call, event if isinstance(event, ToolCallRequested) else None))
     return shown
+
+
+def _open_child(noted: Mapping[str, Any], asked: SubAgentRequested) -> dict[str, Any]:
+    return {
+        "id": asked.id,
+        "kind": "sub_agent",
+        "status": noted["status"],
+        "attempt": max(noted["attempt"], 1),
+        "agent_id": asked.agent_id,
+        "session_id": asked.session_id,
+    }
 
 
 def to_command(

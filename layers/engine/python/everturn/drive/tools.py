@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from everturn.commands.attempts import Attempts
+from everturn.commands.crossing import Crossing
 from everturn.commands.reading import AgentLookup, SessionReader
 from everturn.drive.effects import Body, Effects
 from everturn.drive.machine import PATIENCE_S
@@ -36,6 +37,9 @@ class Tools:
     new_lanes: Callable[[SessionKey], Lanes]
     attempts: Callable[[], Attempts]
     runnable_s: int
+    crossing: Crossing
+    """What is done in other sessions."""
+
     functions: str = ""
     """How the ARNs of Lambda functions begin that may be workers; empty where IAM alone knows."""
 
@@ -45,7 +49,10 @@ class Tools:
 
     watching: Watching = watching
     patience_s: float = PATIENCE_S
-    """How long a step machine that does not answer is asked again."""
+    """How long a step machine, or a table, that does not answer is asked again."""
+
+    max_child_run_s: float | None = None
+    """How long a child may run. Source: decision-protocol B-11."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ def unfit_arguments_text(name: str, checked: Mapping[str, Any]) -> str | None:
             return None
 
 
+def needs_message_text(name: str) -> str:
+    """Word a sub-agent call that brings nothing to hand on. Source: 8.7, L-5."""
+    return f'{name} is an agent: call it with {{"message": "…"}}, a text that is not empty'
+
+
 def undeclared_tool_text(name: str, available: Iterable[str]) -> str:
     """Word a call of a tool that was not declared; `available` in config order. Source: 8.4."""
     return f"There is no tool named {name}. Available: {', '.join(available) or 'none'}"

@@ -156,6 +156,9 @@ class SessionView(WireModel):
     before_seq: Maybe[int] = None
     """There may be older messages: ask again with `before` at this number."""
 
+    ancestry: Maybe[Seq[SessionId]] = None
+    """Of a sub-agent's session: from the root session to the direct parent."""
+
     message_tree: Maybe[ShownTree] = None
 
 

@@ -10,6 +10,7 @@ from everturn.ports.sessions import Logged
 from everturn.ports.streams import Delta
 from everturn.protocol.events import to_rfc3339
 from everturn.rejections import InvalidId
+from everturn.session.events.children import SubAgentRequested, SubAgentTurnCompleted
 from everturn.session.events.model_calls import (
     ModelCallCompleted,
     ModelCallErrored,
@@ -25,6 +26,7 @@ HIDDEN: Final[dict[str, frozenset[str]]] = {
     "request.header": frozenset({"sha256"}),
     "decision.queued": frozenset({"news", "client", "action", "agent"}),
     "llm.call.requested": frozenset({"messages"}),
+    "session.message_requested": frozenset({"message"}),
     "turn.started": frozenset({"stream"}),
 }
 """Fields of the stored form that are not part of the public one, beside `private` and `refs`."""
@@ -36,6 +38,9 @@ SHOWN_AT_DEFAULT: Final[dict[str, dict[str, Any]]] = {
     "llm.call.requested": {"handler": "server", "stream": False},
     "tool.call.requested": {"handler": "worker"},
     "decision.completed": {"attempt": 1},
+    "sub_agent.turn_completed": {"cost": "0", "usage": {}},
+    "inbox.enqueued": {"placement": "queued", "wakeup": True},
+    "outbox.delivered": {"outcome": "delivered"},
 }
 """Public fields that the stored form leaves out at their default. Source: decision-protocol E-7."""
 
@@ -124,12 +129,17 @@ def _whole(event: Event) -> dict[str, Any]:
     Source: R-1 (all four of a policy), Y-2 (both totals of a usage).
     """
     match event:
-        case ModelCallRequested(retry=retry) | ToolCallRequested(retry=retry):
+        case (
+            ModelCallRequested(retry=retry)
+            | ToolCallRequested(retry=retry)
+            | SubAgentRequested(retry=retry)
+        ):
             return {"retry": retry.model_dump(mode="json")}
         case (
             TurnCompleted(usage=Usage() as usage)
             | ModelCallCompleted(usage=Usage() as usage)
             | ModelCallErrored(usage=Usage() as usage)
+            | SubAgentTurnCompleted(usage=usage)
         ):
             totals = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
             return {"usage": totals | usage.model_dump(mode="json", exclude_defaults=True)}

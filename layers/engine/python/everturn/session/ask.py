@@ -40,6 +40,8 @@ class Ask:
     state: Any
     attempt: int
     deadline_ms: int
+    ancestry: tuple[str, ...] = ()
+    """From the root session to the direct parent. Source: decision-protocol Q-7."""
 
 
 def execution_request(ask: Ask) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def execution_request(ask: Ask) -> dict[str, Any]:
         "pending_calls": sum(call.get("kind") != "llm_call" for call in ask.open_calls),
         "messages": messages,
         "message_tree": tree(messages),
-        "ancestry": [],
+        "ancestry": list(ask.ancestry),
         "attempts": ask.attempt,
         "deadline": to_rfc3339(ask.deadline_ms),
         "turn_id": ask.turn_id,

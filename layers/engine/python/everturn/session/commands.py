@@ -10,6 +10,7 @@ from everturn.session.events.interrupts import Origin
 from everturn.session.events.sessions import CancelCause, Owner
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Place, Stamp
+from everturn.session.mail_commands import BetweenSessions
 from everturn.session.waiting import Held
 
 
@@ -201,6 +202,8 @@ class CancelTurn:
     facts: Facts
     turn_id: str
     cause: CancelCause = "user"
+    keep_inbox: bool = False
+    """Whether messages that wait for turns of their own stay. Source: session-log CA-1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,4 +344,5 @@ Command = (
     | Proceed
     | TakeOver
     | FailTurn
+    | BetweenSessions
 )

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import assert_never
 
+from everturn.session.events.children import (
+    SubAgentDispatched,
+    SubAgentErrored,
+    SubAgentInterrupted,
+    SubAgentRequested,
+    SubAgentStarted,
+    SubAgentTurnCompleted,
+)
 from everturn.session.events.decisions import (
     DecisionCompleted,
     DecisionDeferred,
@@ -52,6 +59,15 @@ from everturn.session.events.tool_calls import (
 from everturn.session.events.tree import HeadMoved
 from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened
 from everturn.session.evolve_calls import voided, with_model_event, with_tool_event
+from everturn.session.evolve_children import (
+    ChildEvent,
+    MailEvent,
+    given_up,
+    reporting,
+    unreported,
+    with_child_event,
+    with_mail_event,
+)
 from everturn.session.evolve_decisions import with_decision_event
 from everturn.session.evolve_path import with_path_event
 from everturn.session.evolve_turns import with_session_event, with_turn_event
@@ -116,10 +132,43 @@ def evolve(session: Session, event: Event) -> Session:
             after = with_tool_event(after, event)
         case WaitOpened() | WaitExtended() | WaitClosed():
             after = with_wait_event(after, event)
-        case CallVoided():
-            after = voided(after, event)
-        case SettleIgnored():
-            pass
         case _:
-            assert_never(event)
-    return after
+            after = _with_crossing(after, event)
+    return _with_report(after, event)
+
+
+def _with_report(session: Session, event: Event) -> Session:
+    """Return `session` with what its newest event means to a parent. Source: B-7, B-9, B-10."""
+    match event:
+        case SessionCancelled(cause="parent"):
+            return unreported(session)
+        case TurnCompleted() | SessionCancelled():
+            return replace(reporting(session), has_reported=session.parent is not None)
+        case SessionInterrupted():
+            return reporting(session)
+        case _:
+            return session
+
+
+def _with_crossing(
+    session: Session, event: ChildEvent | MailEvent | CallVoided | SettleIgnored
+) -> Session:
+    """Return `session` as what concerns a child leaves it, or a message, or a call's early end."""
+    match event:
+        case (
+            SubAgentRequested()
+            | SubAgentDispatched()
+            | SubAgentStarted()
+            | SubAgentTurnCompleted()
+            | SubAgentErrored()
+            | SubAgentInterrupted()
+        ):
+            return with_child_event(session, event)
+        case CallVoided():
+            call = session.call(event.id)
+            after = voided(session, event)
+            return given_up(after, call) if call else after
+        case SettleIgnored():
+            return session
+        case _:
+            return with_mail_event(session, event)

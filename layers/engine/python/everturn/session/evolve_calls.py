@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import assert_never
+from typing import Any, assert_never
 
 from everturn.session.events.model_calls import (
     ModelCallAborted,
@@ -52,7 +52,7 @@ def with_model_event(
             is_cut_off = event.finish_reason == "length"
             after = _spent(_with_cut_off(done, is_cut_off=is_cut_off), event.usage, event.cost)
         case ModelCallErrored(retryable=True):
-            again = _scheduled(session, event.id, event.next_attempt_at_ms)
+            again = scheduled(session, event.id, event.next_attempt_at_ms)
             after = _spent(again, event.usage, event.cost)
         case ModelCallErrored():
             after = _spent(without_call(session, event.id), event.usage, event.cost)
@@ -113,42 +113,41 @@ def with_tool_event(
         case ToolCallDispatched():
             return _dispatched(session, event.id, event.attempt, event.deadline_ms)
         case ToolCallErrored(retryable=True):
-            return _scheduled(session, event.id, event.next_attempt_at_ms)
+            return scheduled(session, event.id, event.next_attempt_at_ms)
         case ToolCallCompleted() | ToolCallErrored():
             return without_call(session, event.id)
         case _:
             assert_never(event)
 
 
+def with_call(session: Session, call_id: str, **changes: Any) -> Session:
+    """Return `session` with an open call changed."""
+    calls = tuple(
+        replace(call, **changes) if call.id == call_id else call for call in session.calls
+    )
+    return replace(session, calls=calls)
+
+
 def _dispatched(session: Session, call_id: str, attempt: int, deadline_ms: int | None) -> Session:
-    calls = tuple(
-        replace(
-            call,
-            status=CallStatus.PENDING,
-            attempt=attempt,
-            deadline_ms=deadline_ms,
-            next_attempt_at_ms=None,
-        )
-        if call.id == call_id
-        else call
-        for call in session.calls
+    return with_call(
+        session,
+        call_id,
+        status=CallStatus.PENDING,
+        attempt=attempt,
+        deadline_ms=deadline_ms,
+        next_attempt_at_ms=None,
     )
-    return replace(session, calls=calls)
 
 
-def _scheduled(session: Session, call_id: str, next_attempt_at_ms: int | None) -> Session:
-    calls = tuple(
-        replace(
-            call,
-            status=CallStatus.RETRY_SCHEDULED,
-            deadline_ms=None,
-            next_attempt_at_ms=next_attempt_at_ms,
-        )
-        if call.id == call_id
-        else call
-        for call in session.calls
+def scheduled(session: Session, call_id: str, next_attempt_at_ms: int | None) -> Session:
+    """Return `session` with a call that waits for its next attempt."""
+    return with_call(
+        session,
+        call_id,
+        status=CallStatus.RETRY_SCHEDULED,
+        deadline_ms=None,
+        next_attempt_at_ms=next_attempt_at_ms,
     )
-    return replace(session, calls=calls)
 
 
 def voided(session: Session, event: CallVoided) -> Session:

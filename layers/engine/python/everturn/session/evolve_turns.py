@@ -20,6 +20,7 @@ from everturn.session.events.sessions import (
     TurnStarted,
     TurnUnparked,
 )
+from everturn.session.mailbox import Parent
 from everturn.session.state import Session, Turn
 
 SessionEvent = SessionCreated | SessionDone | SessionCancelled
@@ -45,6 +46,8 @@ def with_session_event(session: Session, event: SessionEvent | StepStarted | Ste
                 agent_id=event.agent_id,
                 owner_id=event.owner.id,
                 decides=event.private.decides,
+                parent=_parent(event),
+                ancestry=event.ancestry,
             )
         case SessionCancelled():
             return replace(session, is_cancelled=True, interrupts=())
@@ -57,6 +60,11 @@ def with_session_event(session: Session, event: SessionEvent | StepStarted | Ste
         case _:
             assert_never(event)
     return replace(session, turn=turn)
+
+
+def _parent(event: SessionCreated) -> Parent | None:
+    given = event.parent
+    return Parent(given.session_id, given.tool_call_id) if given else None
 
 
 def with_turn_event(session: Session, event: TurnEvent) -> Session:

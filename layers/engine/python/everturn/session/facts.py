@@ -138,5 +138,8 @@ class Facts:
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Where other model selectors lead, as far as an answer names any."""
 
+    inbox: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The messages that wait, by their items' ids."""
+
     budgets: tuple[Budget, ...] = ()
     """Of the session's owner and of its tenant, with what was counted when they were read."""

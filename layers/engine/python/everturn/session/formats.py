@@ -26,6 +26,17 @@ SECOND: Final = frozenset(
         "session.cancelled",
         "session.interrupted",
         "session.interrupt_resumed",
+        "session.message_requested",
+        "sub_agent.requested",
+        "sub_agent.dispatched",
+        "sub_agent.started",
+        "sub_agent.turn_completed",
+        "sub_agent.errored",
+        "sub_agent.interrupted",
+        "inbox.enqueued",
+        "inbox.dequeued",
+        "inbox.discarded",
+        "outbox.delivered",
         "turn.cancel_requested",
         "turn.continued",
         "turn.parked",
@@ -42,13 +53,15 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     """Return the oldest format whose code can go on from `session`, and read `events` of it.
 
     The first one knows no workers that decide or that run the model, no answers that come later, no
-    interrupts, no cancels, no waits, no budgets of sessions, and one branch.
+    interrupts, no cancels, no waits, no budgets of sessions, no sub-agents, and one branch.
     """
     is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")
     later = any(one.status == "deferred" for one in session.decisions)
     asked = any(call.questions for call in session.calls)
     held = later or asked or bool(session.interrupts or session.waits or session.aborting)
     held = held or session.is_cancelled or session.spent is not None or session.branches > 0
+    held = held or bool(session.parent or session.inbox or session.outbox)
+    held = held or any(call.kind == "sub_agent" for call in session.calls)
     if is_workers or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

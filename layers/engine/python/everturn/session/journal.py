@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from everturn.protocol.json_text import compact
+from everturn.session.events.children import SubAgentRequested
 from everturn.session.events.messages import (
     AgentUpdated,
     MessageNew,
@@ -108,9 +109,9 @@ class Journal:
 
     def was_asked(self, call_id: str) -> bool:
         """Return whether a call of that id was ever opened; it needs the whole log. X-6."""
+        asks = ToolCallRequested | ModelCallRequested | SubAgentRequested
         return self.session.call(call_id) is not None or any(
-            isinstance(event, ToolCallRequested | ModelCallRequested) and event.id == call_id
-            for _, event in self.all_events()
+            isinstance(event, asks) and event.id == call_id for _, event in self.all_events()
         )
 
     # ---- the message tree

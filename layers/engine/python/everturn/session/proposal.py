@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from everturn.protocol.ids import uuid5_in
 from everturn.protocol.json_text import canonical
-from everturn.protocol.tool_texts import undeclared_tool_text, unfit_arguments_text
+from everturn.protocol.tool_texts import (
+    needs_message_text,
+    undeclared_tool_text,
+    unfit_arguments_text,
+)
+from everturn.session.sub_agents import child_of, is_sub_agent, message_in, tools_of
 
 Proposal = dict[str, Any]
 
@@ -51,7 +56,7 @@ class Ground:
     """For `interrupt.resumed`: the newest message of the path."""
 
     continued: Mapping[str, Any] | None = None
-    """For `tool.finished`: what the `llm.call` that led to the tool set itself. Source: G-3."""
+    """For the end of a tool or a child: what the `llm.call` that led to it set itself. G-3."""
 
     prompt: Sequence[Mapping[str, Any]] | None = None
     """For `tool.finished`: that call's explicit messages, and all recorded since. Source: G-3."""
@@ -84,7 +89,7 @@ def proposal(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
 def _for_end(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
     """Return what follows the end of a call; nothing for any other trigger."""
     match trigger["type"]:
-        case "tool.finished":
+        case "tool.finished" | "sub_agent.finished":
             return _for_result(trigger, ground)
         case "llm.finished":
             return _for_reply(trigger, ground)
@@ -139,20 +144,22 @@ def execution_proposal(
 ) -> Proposal:
     """Return what is proposed where a tool is to run; `checked` is its `input`. Source: 8.4."""
     if is_undeclared:
-        names = [tool["name"] for tool in agent.get("tools") or ()]
+        names = [tool["name"] for tool in tools_of(agent)]
         text: str | None = undeclared_tool_text(name, names)
     else:
         text = unfit_arguments_text(name, checked)
+    if text is None and is_sub_agent(agent, name):
+        text = needs_message_text(name)
     return {} if text is None else {"actions": [{"type": "tool.error", "error": text}]}
 
 
 def _for_result(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
-    """Source: 8.5, G-2, G-3."""
+    """Source: 8.5, 8.8, G-2, G-3."""
     message = {
         "id": ground.minted(0),
         "role": "tool",
         "tool_call_id": trigger["id"],
-        "name": trigger["name"],
+        "name": trigger.get("name") or trigger["agent_id"],
         "content": trigger["result"] if trigger["ok"] else trigger["error"],
     }
     if ground.pending_calls or not ground.has_turn:
@@ -180,7 +187,13 @@ def _for_reply(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
     if not calls:
         done = {"type": "done", "data": message.get("content")}
         return {"messages": [message, *_cut_off(message, ground)], "actions": [done]}
-    return {"messages": [message], "actions": [_run(made, ground) for made in calls]}
+    runs = [_run(made, ground) for made in calls]
+    tasks = [
+        _task(action["session_id"], made, ground.minted(position))
+        for position, (action, made) in enumerate(zip(runs, calls, strict=True))
+        if action["type"] == "sub_agent.spawn"
+    ]
+    return {"messages": [message], "actions": [*runs, *tasks]}
 
 
 def _for_resume(ground: Ground) -> Proposal:
@@ -207,8 +220,24 @@ def _cut_off(message: Mapping[str, Any], ground: Ground) -> list[dict[str, Any]]
     ]
 
 
+def _task(child: str, made: Mapping[str, Any], message_id: str) -> dict[str, Any]:
+    """Return what sends a child its first message. Source: B-6."""
+    text = message_in(made["function"]["arguments"])
+    message = {"id": message_id, "role": "user", "content": text}
+    return {"type": "message.send", "session_id": child, "message": message}
+
+
 def _run(made: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
+    """Return the action that a model's call of a tool, or of a sub-agent, stands for. 8.7."""
     name = made["function"]["name"]
+    is_known = is_sub_agent(ground.agent or {}, name)
+    if is_known and message_in(made["function"]["arguments"]) is not None:
+        return {
+            "type": "sub_agent.spawn",
+            "session_id": child_of(ground.session_id, ground.decision_id, made["id"]),
+            "agent_id": name,
+            "tool_call_id": made["id"],
+        }
     call = {
         "type": "tool.call",
         "id": made["id"],

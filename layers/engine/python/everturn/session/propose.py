@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from everturn.session.slots import has_room, may_go_live
-from everturn.session.state import Call, CallStatus, Decision, Session
+from everturn.session.state import Call, CallStatus, Decision, Session, has_next
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,23 @@ class NoteLastWords:
     """The event that asked for the call."""
 
 
-Effect = CallModel | DeliverToWorker | HandToMachine | NoteLastWords
+@dataclass(frozen=True, slots=True)
+class StartSubAgent:
+    """Have a child session begin; one that is there has begun."""
+
+    call_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendOut:
+    """Carry what is in the outbox to the session that it is for; it takes it once."""
+
+    entry: int
+    """The event that put it there."""
+
+
+Effect = CallModel | DeliverToWorker | HandToMachine | NoteLastWords | StartSubAgent | SendOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +101,24 @@ def propose(session: Session) -> Proposals:
     pending = [(due, subject) for due, subject in dues if due]
     due_ms, subject = pending[0] if pending else (None, "")
     last_words = [NoteLastWords(one.id, one.attempt, one.seq) for one in session.aborting]
-    effects = (*last_words, *models[:1], *deliveries)
+    starts = [
+        StartSubAgent(call.id, call.attempt)
+        for call in session.calls
+        if call.kind == "sub_agent" and _runs(call) and not call.is_started
+    ]
+    effects = (*last_words, *models[:1], *deliveries, *starts, *_on_their_way(session))
     return Proposals(effects, due_ms, subject, _is_ready(session))
+
+
+def _on_their_way(session: Session) -> list[SendOut]:
+    """Return what can be carried: in order for each target, to a child once it is there. B-6."""
+    first = {one.target: one for one in reversed(session.outbox)}
+    held = {call.session_id for call in session.calls if not call.is_started and call.session_id}
+    return [
+        SendOut(one.seq)
+        for one in session.outbox
+        if first[one.target] is one and (one.kind != "message" or one.target not in held)
+    ]
 
 
 def _decision_due(decision: Decision) -> int:
@@ -98,7 +130,7 @@ def _decision_due(decision: Decision) -> int:
 def _is_ready(session: Session) -> bool:
     """Return whether something waits only for a driver to start it."""
     queued = [one for one in session.decisions if one.status == "queued"]
-    if any(may_go_live(session, one) for one in queued):
+    if has_next(session) or any(may_go_live(session, one) for one in queued):
         return True
     tools = [c for c in session.calls if c.kind == "tool_call" and c.status is CallStatus.QUEUED]
     return session.decides == "engine" and any(has_room(session, call) for call in tools)

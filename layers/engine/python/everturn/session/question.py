@@ -14,6 +14,7 @@ from everturn.errors import DefectError
 from everturn.protocol.events import to_rfc3339
 from everturn.session import trigger as triggers
 from everturn.session.dialogue import Dialogue, dialogue_of
+from everturn.session.events.children import SubAgentErrored, SubAgentTurnCompleted
 from everturn.session.events.decisions import AsOf, DecisionQueued
 from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
@@ -88,7 +89,7 @@ def question(asking: Asking) -> dict[str, Any]:
         "pending_calls": pending,
         "messages": messages,
         "message_tree": _tree(records, as_of),
-        "ancestry": [],
+        "ancestry": list(asking.session.ancestry),
         "attempts": decision.attempt,
         "deadline": to_rfc3339(decision.deadline_ms or 0),
         "turn_id": decision.turn_id if has_turn else None,
@@ -199,6 +200,8 @@ def _finished(
             return triggers.llm_finished(end), {}
         case InterruptResumed():
             return triggers.interrupt_resumed(end), {"path_end": path[-1].message if path else None}
+        case SubAgentTurnCompleted() | SubAgentErrored():
+            return triggers.sub_agent_finished(end), _continued(asking.records, end.id, path)
         case ToolCallCompleted() | ToolCallErrored():
             return triggers.tool_finished(end), _continued(asking.records, end.id, path)
         case _:
@@ -207,8 +210,9 @@ def _finished(
 
 def _continued(records: Records, call_id: str, path: tuple[PathMessage, ...]) -> dict[str, Any]:
     """Return what of the model call that asked for a tool the next one goes on with. G-3."""
-    tool = records.tool_request(call_id)
-    made_by = records.model_request(tool.llm_call_id) if tool and tool.llm_call_id else None
+    tool, child = records.tool_request(call_id), records.child_request(call_id)
+    asked_by = (tool and tool.llm_call_id) or (child and child.private.llm_call_id)
+    made_by = records.model_request(asked_by) if asked_by else None
     if made_by is None:
         return {}
     seq, request = made_by

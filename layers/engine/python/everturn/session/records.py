@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from everturn.protocol.events import to_rfc3339
+from everturn.session.events.children import SubAgentRequested, SubAgentTurnCompleted
 from everturn.session.events.decisions import AsOf, DecisionDispatched, DecisionQueued
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
@@ -16,11 +17,11 @@ from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import (
     ToolCallCompleted,
-    ToolCallErrored,
     ToolCallRequested,
 )
 from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, PathMessage
+from everturn.session.sub_agents import tools_of
 from everturn.session.tree import Stretches, branches_of, path_to, version_on
 
 
@@ -59,6 +60,13 @@ class Records:
         """Return what asked for a tool call."""
         return next(
             (e for e in self.log.values() if isinstance(e, ToolCallRequested) and e.id == call_id),
+            None,
+        )
+
+    def child_request(self, call_id: str) -> SubAgentRequested | None:
+        """Return what asked for a child."""
+        return next(
+            (e for e in self.log.values() if isinstance(e, SubAgentRequested) and e.id == call_id),
             None,
         )
 
@@ -109,18 +117,18 @@ class Records:
         if made_by is None:
             anchor, upto = (asked.anchor, call_id) if asked else (None, "")
             newest = self._config_at(anchor, upto)
-            tool = _named(name, (newest.agent or {}).get("tools") if newest else None)
+            tool = _named(name, tools_of(newest.agent or {}) if newest else None)
             return Contract("declared", tool) if tool else Contract("untraced")
         _, request = made_by
         own = (request.private.asked or {}).get("tools")
         config = self._config_at(request.anchor, request.id)
-        offered = own if own is not None else ((config.agent or {}).get("tools") if config else ())
+        offered = own if own is not None else tools_of((config.agent or {}) if config else {})
         tool = _named(name, offered)
         return Contract("declared", tool) if tool else Contract("undeclared")
 
     def _config_at(self, anchor: Anchor | None, call_id: str) -> AgentUpdated | None:
         """Return the config that held where a call was asked for, when it was. Source: Z-2."""
-        asks = (ToolCallRequested, ModelCallRequested)
+        asks = (ToolCallRequested, ModelCallRequested, SubAgentRequested)
         before = [
             *takewhile(
                 lambda one: not (isinstance(one[1], asks) and one[1].id == call_id),
@@ -147,9 +155,9 @@ class Records:
         if "end" in noted:
             queued = self.queued(noted["end"])
             end = self.log.get(queued.private.about_seq) if queued else None
-            status = "completed" if isinstance(end, ToolCallCompleted) else "failed"
-            ended = isinstance(end, ToolCallCompleted | ToolCallErrored)
-            attempt = end.attempt if ended and end else 1  # type: ignore[union-attr]  # told by `ended`
+            is_done = isinstance(end, ToolCallCompleted | SubAgentTurnCompleted)
+            status = "completed" if is_done else "failed"
+            attempt = getattr(end, "attempt", 1)
         shown: dict[str, Any] = {
             "id": noted["id"],
             "kind": "llm_call" if made_by else "tool_call",
@@ -162,13 +170,19 @@ class Records:
             asked = made_by[1]
             about: dict[str, Any] = {"handler": asked.handler, "stream": asked.stream}
             return shown | about | self._anchor(asked)
+        child = self.child_request(noted["id"])
+        if child is not None:
+            about = {"kind": "sub_agent", "agent_id": child.agent_id}
+            return shown | about | {"session_id": child.session_id} | self._anchor(child)
         tool = self.tool_request(noted["id"])
         if tool is not None:
             about = {"handler": tool.handler, "name": tool.name, "arguments": tool.arguments}
             shown |= about | self._anchor(tool)
         return shown
 
-    def _anchor(self, asked: ModelCallRequested | ToolCallRequested) -> dict[str, str]:
+    def _anchor(
+        self, asked: ModelCallRequested | ToolCallRequested | SubAgentRequested
+    ) -> dict[str, str]:
         if asked.anchor is None:
             return {}
         place = (asked.anchor.branch, asked.anchor.depth)

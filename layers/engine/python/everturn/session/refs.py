@@ -57,9 +57,23 @@ def pick(value: Any, field: str) -> Any:
     return value
 
 
-def put(value: dict[str, Any], field: str, body: Any) -> dict[str, Any]:
-    """Return a copy of `value` that has `body` at the dotted path `field`; objects are made."""
+def put(value: Any, field: str, body: Any) -> Any:
+    """Return a copy of `value` that has `body` at the dotted path `field`.
+
+    Objects that are missing on the way are made, and so are lists of which it is the first member.
+    """
     first, _, rest = field.partition(".")
-    inner = value.get(first)
-    filled = put(inner if isinstance(inner, dict) else {}, rest, body) if rest else body
+    if isinstance(value, list):
+        at = int(first)
+        inner = value[at] if at < len(value) else None
+        filled = put(_holder(inner, rest), rest, body) if rest else body
+        return [*value[:at], filled, *value[at + 1 :]]
+    filled = put(_holder(value.get(first), rest), rest, body) if rest else body
     return {**value, first: filled}
+
+
+def _holder(value: Any, field: str) -> Any:
+    """Return what can hold the dotted path `field`: `value`, or something empty in its place."""
+    if field.partition(".")[0].isdecimal():
+        return value if isinstance(value, list) else []
+    return value if isinstance(value, dict) else {}

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from everturn.errors import DefectError
 from everturn.protocol.json_text import canonical
+from everturn.protocol.limits import MAX_SPAWN_DEPTH
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.facts import PathMessage, Pinned, Route
+from everturn.session.sub_agents import tools_of
 
 DERIVATION: Final = 1
 """Version of this builder. A log names the one that each request was built with."""
@@ -44,9 +46,11 @@ def digest(value: Any) -> str:
 
 
 def header_for(
-    agent: Pinned, route: Route, action: Mapping[str, Any] | None = None
+    agent: Pinned, route: Route, action: Mapping[str, Any] | None = None, *, depth: int = 0
 ) -> dict[str, Any]:
     """Return everything in a request that is not history. Source: RH-1, L-1, L-5.
+
+    Below `depth` other sessions, as far as that may be, sub-agents are among the tools.
 
     What an `llm.call` action says wins over the config; with messages of its own, it has no system
     prompt but what stands in them (L-3).
@@ -60,7 +64,8 @@ def header_for(
     header: dict[str, Any] = {"config": call}
     if config.get("system") and own.get("messages") is None:
         header["system"] = config["system"]
-    tools = config.get("tools") if own.get("tools") is None else own["tools"]
+    offered = tools_of(config) if depth < MAX_SPAWN_DEPTH else config.get("tools")
+    tools = offered if own.get("tools") is None else own["tools"]
     if tools:
         header["tools"] = [_as_model_sees(tool) for tool in tools]
     return header

@@ -13,6 +13,9 @@ MODEL_RETRY: Final = Retry(
 )
 """Source: decision-protocol L-6."""
 
+START_RETRY: Final = Retry(timeout_secs=60, max_retries=3, backoff_base_secs=2, backoff_max_secs=60)
+"""Of the start of a child session. Source: decision-protocol R-6."""
+
 REPEATABLE: Final[frozenset[Effect]] = frozenset({"read", "idempotent_write"})
 """Effects that let a tool run again whatever became of its last run. Source: agent-session 4."""
 

@@ -17,6 +17,7 @@ from everturn.session.events.shape import Retry, Usage
 from everturn.session.events.tool_calls import Effect
 from everturn.session.events.tree import Stretch
 from everturn.session.events.waits import WaitKind
+from everturn.session.mailbox import Outgoing, Parent, Waiting
 
 WINDOW_MARKS: Final = 16
 """How many turn starts the head remembers as places where the model's window may begin."""
@@ -97,6 +98,9 @@ class Turn:
     truncated: bool = False
     usage: Usage = field(default_factory=Usage)
     cost: str = "0"
+    """Of its own calls and of its children's turns. Source: decision-protocol Y-3."""
+
+    sub_agent_cost: str = "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Call:
     """A call that has not ended."""
 
     id: str
-    kind: Literal["llm_call", "tool_call"]
+    kind: Literal["llm_call", "tool_call", "sub_agent"]
     seq: int
     """The event that asked for it."""
 
@@ -114,6 +118,8 @@ class Call:
     """The running attempt, or the last one; 0 before the first."""
 
     name: str = ""
+    """The tool's, or of a sub-agent call the agent's id."""
+
     handler: Literal["server", "worker", "client"] = "server"
     depth: int = 0
     branch: int = 0
@@ -125,6 +131,15 @@ class Call:
     turn_id: str = ""
     questions: int = 0
     """What it has asked so far, over all its attempts."""
+
+    session_id: str = ""
+    """Of a sub-agent call: the child."""
+
+    is_started: bool = False
+    """The child is there. Source: decision-protocol B-6."""
+
+    interrupt_id: str = ""
+    """The newest pause of the child that was heard of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +283,15 @@ class Session:
     """By all model calls since the config has a session budget; nothing before. Source: Y-4."""
     waits: tuple[Wait, ...] = ()
     """Those that are open, oldest first; each is an open call's."""
+    parent: Parent | None = None
+    ancestry: tuple[str, ...] = ()
+    """From the root session to the direct parent. Source: decision-protocol Q-7."""
+    has_reported: bool = False
+    """Of a child: its first turn is over, and nothing later concerns its parent. Source: B-13."""
+    inbox: tuple[Waiting, ...] = ()
+    """Oldest first."""
+    outbox: tuple[Outgoing, ...] = ()
+    """Oldest first."""
 
     @property
     def pauses(self) -> tuple[Interrupt, ...]:
@@ -337,6 +361,12 @@ def status_of(session: Session) -> Status:
         call.handler != "client" and call.id not in asking for call in session.calls
     )
     return "active" if busy else "idle"
+
+
+def has_next(session: Session) -> bool:
+    """Return whether a message of the inbox may open its turn. Source: decision-protocol B-14."""
+    is_free = session.turn is None or is_quiescent(session)
+    return bool(session.inbox) and is_free and not session.is_paused and not session.is_cancelled
 
 
 def is_quiescent(session: Session) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.ids import uuid5_in
 from everturn.session.dialogue import Dialogue
+from everturn.session.events.children import SubAgentErrored, SubAgentTurnCompleted
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import (
@@ -110,6 +111,15 @@ def tool_finished(end: ToolCallCompleted | ToolCallErrored) -> Trigger:
     if isinstance(end, ToolCallCompleted):
         return {**about, "ok": True, "result": end.result}
     return {**about, "ok": False, "error": end.error}
+
+
+def sub_agent_finished(end: SubAgentTurnCompleted | SubAgentErrored) -> Trigger:
+    """Source: 8.8, B-12."""
+    about = {"type": "sub_agent.finished", "id": end.id}
+    child = {"session_id": end.session_id, "agent_id": end.agent_id}
+    if isinstance(end, SubAgentTurnCompleted):
+        return {**about, "ok": True, **child, "result": end.result}
+    return {**about, "ok": False, **child, "error": end.error}
 
 
 def llm_execute(asked: ModelCallRequested, call: Call, request: Mapping[str, Any]) -> Trigger:

@@ -34,7 +34,7 @@ SECTION_BYTES: Final = 60 * 1024
 LOG_ITEM_BYTES: Final = 350 * 1024
 """A larger commit goes to the bucket as a whole; the table takes 400 KB."""
 
-SECTIONS: Final = ("calls", "decisions", "waits", "aborting", "marks")
+SECTIONS: Final = ("calls", "decisions", "waits", "aborting", "inbox", "outbox", "marks")
 """Parts of the state that can leave the head, in the order in which they do."""
 
 Plain = TypeVar("Plain")

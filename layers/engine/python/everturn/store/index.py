@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from everturn.errors import IdsTaken
 from everturn.ports.sessions import NodePlace, TurnRecord, VersionKind
+from everturn.session.events.children import SubAgentRequested
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.sessions import SessionDone, TurnCompleted, TurnContinued
@@ -66,7 +67,7 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
         match event:
             case MessageNew(private=private):
                 nodes.append(NodePlace(event.id, seq, private.branch, private.depth))
-            case ToolCallRequested():
+            case ToolCallRequested() | SubAgentRequested():
                 calls.append(CallPlace(event.id, seq))
             case ModelCallCompleted(finish_reason="length") if state.decides == "engine":
                 made = (event.message or {}).get("tool_calls") or ()

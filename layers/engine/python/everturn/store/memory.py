@@ -118,7 +118,8 @@ class InMemorySessionStore:
             head = head_after(commit)
             kept.head = head
             kept.log.append(_logged(commit, head))
-            if commit.before is None or any(isinstance(one, TurnStarted) for one in commit.events):
+            opens = any(isinstance(one, TurnStarted) for one in commit.events)
+            if commit.after.parent is None and (commit.before is None or opens):
                 kept.last_turn_ms = commit.at_ms
             kept.nodes |= {node.id: node for node in index.nodes}
             kept.calls |= {call.id for call in index.calls}

@@ -41,7 +41,9 @@ class MemoryLists:
 
     def _of(self, tenant: str) -> Iterator[tuple[SessionKey, Kept, Head]]:
         for key, kept in self._sessions.items():
-            if key.tenant == tenant and kept.head is not None:
+            if key.tenant != tenant or kept.head is None:
+                continue
+            if kept.head.session.parent is None:  # a child is found by its parent's events
                 yield key, kept, kept.head
 
 

@@ -110,7 +110,8 @@ def _head_update(table: str, commit: NewCommit, after: Head, head: HeadItems) ->
     if before is None or after.due_epoch_s != before.due_epoch_s:
         values["due_epoch_s"] = after.due_epoch_s
         values["due_shard"] = None if after.due_epoch_s is None else keys.due_shard(commit.key)
-    if before is None or any(isinstance(event, TurnStarted) for event in commit.events):
+    opens = before is None or any(isinstance(event, TurnStarted) for event in commit.events)
+    if opens and commit.after.parent is None:  # a child is found by its parent's events
         values["listing_pk"] = keys.listing_pk(commit.key.tenant)
         values["listing_sk"] = keys.listing_sk(commit.at_ms, commit.key.session)
         values["owned_pk"] = keys.owned_pk(commit.key.tenant, commit.after.owner_id)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from everturn.commands.attempts import Attempts
     from everturn.commands.cancel import Cancels
     from everturn.commands.change import ChangeSession
+    from everturn.commands.crossing import Crossing
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
     from everturn.commands.interrupts import Interrupts
@@ -228,6 +229,15 @@ def uploads_kept() -> Uploads:
     return Uploads(S3Uploads(late("s3"), needed("bucket")), CLOCK)
 
 
+def crossing(by: str) -> Crossing:
+    """Return what a driver does in other sessions."""
+    from everturn.commands.crossing import Crossing
+    from everturn.commands.submit_input import demo_allowed
+
+    check_route = demo_allowed(models().catalogue(), tenant_record)
+    return Crossing(change_session(by), check_route)
+
+
 @lru_cache(maxsize=1)
 def advance_session() -> AdvanceSession:
     """Return the driver's use case."""
@@ -239,6 +249,7 @@ def advance_session() -> AdvanceSession:
     from everturn.drive.tools import Tools
     from everturn.session.commands import Deliveries
 
+    limit_s = settings().max_child_run_seconds
     networks, functions = settings().worker_networks, settings().worker_functions
     invoker = LambdaDecider(late("lambda", INVOKE), functions)
     return AdvanceSession(
@@ -256,8 +267,10 @@ def advance_session() -> AdvanceSession:
             new_lanes=new_lanes,
             attempts=attempts,
             runnable_s=settings().runnable_seconds,
+            crossing=crossing("driver"),
             functions=functions,
             deliveries=Deliveries(max_attempts=settings().delivery_attempts),
+            max_child_run_s=limit_s or None,
         )
     )
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from everturn.session.decide.questions import FINISHED, drop_all_about, turn_of
 from everturn.session.decide.turn_end import end_step, void_call
+from everturn.session.events.children import SubAgentRequested
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.sessions import TurnCompleted, TurnParked, TurnUnparked
@@ -50,10 +51,11 @@ def leave_branch(journal: Journal, path: Stretches) -> None:
 
 
 def _is_on(journal: Journal, call_id: str, path: Stretches) -> bool:
+    asks = ToolCallRequested | ModelCallRequested | SubAgentRequested
     anchor = next(
         event.anchor
         for _, event in journal.all_events()
-        if isinstance(event, ToolCallRequested | ModelCallRequested) and event.id == call_id
+        if isinstance(event, asks) and event.id == call_id
     )
     return anchor is None or is_on(path, anchor.branch, anchor.depth)
 
@@ -75,4 +77,12 @@ def unpark(journal: Journal) -> None:
 
 def end_parked(journal: Journal, turn: Turn, outcome: Any) -> None:
     """End a turn that is parked. Source: T-7."""
-    journal.add(TurnCompleted(turn_id=turn.id, outcome=outcome, cost=turn.cost, usage=turn.usage))
+    journal.add(
+        TurnCompleted(
+            turn_id=turn.id,
+            outcome=outcome,
+            cost=turn.cost,
+            sub_agent_cost=turn.sub_agent_cost,
+            usage=turn.usage,
+        )
+    )

@@ -12,7 +12,9 @@ from typing import Final
 from everturn.rejections import SessionCancelled
 from everturn.session.commands import CancelSession, CancelTurn, NoteAborted
 from everturn.session.decide.branches import end_parked
+from everturn.session.decide.children import result_place
 from everturn.session.decide.client_answers import CANCELLED_BEFORE_RESULT
+from everturn.session.decide.inbox import discard_all
 from everturn.session.decide.questions import EXECUTES, turn_of
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN, never_started
 from everturn.session.decide.turn_end import (
@@ -21,6 +23,7 @@ from everturn.session.decide.turn_end import (
     complete_turn,
     void_call,
 )
+from everturn.session.events.children import SubAgentErrored, SubAgentTurnCompleted
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.events.model_calls import ModelCallAborted
 from everturn.session.events.sessions import SessionCancelled as Cancelled
@@ -46,6 +49,8 @@ def cancel_turn(journal: Journal, command: CancelTurn) -> None:
         return
     journal.add(TurnCancelRequested(turn_id=turn.id, cause=command.cause))
     calls = [call for call in journal.session.calls if call.turn_id in {"", turn.id}]
+    if not command.keep_inbox:
+        discard_all(journal, "turn_cancelled")
     _give_up(journal, calls, _decisions_of(journal, turn.id, calls), "turn_cancelled")
     complete_turn(journal, "cancelled")
 
@@ -65,6 +70,7 @@ def cancel_session(journal: Journal, command: CancelSession) -> None:
     session = journal.session
     if session.is_cancelled:
         return
+    discard_all(journal, "session_cancelled")
     _give_up(journal, session.calls, session.decisions, "session_cancelled")
     complete_turn(journal, "cancelled")
     for parked in journal.session.parked:
@@ -107,8 +113,8 @@ def _give_up(
     ended = {
         event.id: (seq, event)
         for seq, event in journal.all_events()
-        if isinstance(event, ToolCallCompleted)
-        or (isinstance(event, ToolCallErrored) and not event.retryable)
+        if isinstance(event, ToolCallCompleted | SubAgentTurnCompleted)
+        or (isinstance(event, ToolCallErrored | SubAgentErrored) and not event.retryable)
     }
 
     def closing(call_id: str) -> Closing:
@@ -118,6 +124,10 @@ def _give_up(
                 return Closing(text or "", place, is_error=False)
             case (seq, ToolCallErrored(error=text)):
                 return Closing(text or "", {"message.content": same_as(seq, "error")})
+            case (seq, SubAgentTurnCompleted(result=text) as end):
+                return Closing(text or "", result_place(seq, end), is_error=False)
+            case (seq, SubAgentErrored(error=text) as end):
+                return Closing(text or "", result_place(seq, end))
             case _:
                 return Closing(texts.get(call_id, NEVER_STARTED))
 
@@ -128,7 +138,8 @@ def _closing_text(call: Call, *, has_run: bool) -> str:
     """Source: O-20."""
     if not has_run:
         return NEVER_STARTED
-    return CANCELLED_BEFORE_RESULT if may_repeat(call.effect) else OUTCOME_UNKNOWN
+    may_go_again = call.kind == "sub_agent" or may_repeat(call.effect)  # a child is cancelled, too
+    return CANCELLED_BEFORE_RESULT if may_go_again else OUTCOME_UNKNOWN
 
 
 def _may_have_run(session: Session, call: Call) -> bool:

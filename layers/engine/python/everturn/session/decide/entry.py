@@ -30,6 +30,7 @@ from everturn.session.commands import (
     TakeOver,
 )
 from everturn.session.decide.answers import answer_decision, defer_decision, settle_call
+from everturn.session.decide.between import hear_other
 from everturn.session.decide.branches import unpark
 from everturn.session.decide.cancel import (
     cancel_session,
@@ -52,6 +53,14 @@ from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
 from everturn.session.facts import PathMessage, Pinned, Route
 from everturn.session.journal import Journal
+from everturn.session.mail_commands import (
+    BetweenSessions,
+    HearChild,
+    NoteSent,
+    NoteStart,
+    StartChild,
+    TakeMessage,
+)
 from everturn.session.state import Session, is_quiescent
 
 
@@ -123,7 +132,8 @@ def _hear(
     | ResolveWait
     | AnswerDelivery
     | FailDelivery
-    | DeliverDirectly,
+    | DeliverDirectly
+    | BetweenSessions,
 ) -> None:
     """Take in what somebody says about a call, a question or the session."""
     match command:
@@ -139,6 +149,8 @@ def _hear(
             _cancel(journal, command)
         case SetBudgets():
             set_budgets(journal, command)
+        case StartChild() | TakeMessage() | HearChild() | NoteStart() | NoteSent():
+            hear_other(journal, command)
         case _:
             _hear_delivery(journal, command)
 

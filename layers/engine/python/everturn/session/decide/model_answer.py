@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
+from everturn.protocol.tool_texts import needs_message_text
 from everturn.session.commands import (
     ModelAnswered,
     ModelFailure,
@@ -16,6 +17,7 @@ from everturn.session.commands import (
     ToolRefused,
 )
 from everturn.session.decide.call_ids import with_own_call_ids
+from everturn.session.decide.children import spawn
 from everturn.session.decide.deliveries import refuse_without_worker
 from everturn.session.decide.model_call import route_of_calls
 from everturn.session.decide.model_failure import (
@@ -24,6 +26,7 @@ from everturn.session.decide.model_failure import (
     pause_at_end,
     wants_pause,
 )
+from everturn.session.decide.outbox import send
 from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.tool_result import fail_tool
 from everturn.session.decide.turn_end import complete_turn, end_step
@@ -35,6 +38,7 @@ from everturn.session.proposal import CUT_OFF
 from everturn.session.refs import same_as
 from everturn.session.retries import tool_retry
 from everturn.session.state import Call, CallStatus
+from everturn.session.sub_agents import child_of, is_sub_agent, message_in
 
 
 def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
@@ -64,7 +68,7 @@ def take_reply(journal: Journal, call: Call, answer: ModelAnswered) -> None:
         end_step(journal)
         pause_at_end(journal, end, {"payload.message": same_as(seq, "message")})
         return
-    decide_finished(journal, "llm.finished", call.id)
+    decision_id = decide_finished(journal, "llm.finished", call.id)
     route = route_of_calls(journal.facts)
     source = MessageSource(kind="model", provider=route.provider, model=route.model)
     if message.get("content") or message.get("tool_calls"):
@@ -78,8 +82,10 @@ def take_reply(journal: Journal, call: Call, answer: ModelAnswered) -> None:
         complete_turn(journal, "done", data=None if refs else "", refs=refs)
         return
     for position, tool_call in enumerate(tool_calls):
-        _request_tool(journal, call.id, seq, position, tool_call)
-    _refuse_oversized(journal, tool_calls)
+        if not _starts_child(journal, decision_id, tool_call):
+            _request_tool(journal, call.id, seq, position, tool_call)
+    _send_tasks(journal, tool_calls)
+    _refuse_unfit(journal, tool_calls)
     if not journal.facts.agent.has_worker:
         refuse_without_worker(journal)
 
@@ -116,11 +122,38 @@ def _record_reply(
     return seq, completed
 
 
-def _refuse_oversized(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
-    """Settle calls whose arguments are too large to run. Source: decision-protocol section 23."""
+def _starts_child(journal: Journal, decision_id: str, made: Mapping[str, Any]) -> bool:
+    """Open a sub-agent call where one is called as it should be. Source: 8.7, B-2."""
+    name = made["function"]["name"]
+    is_known = is_sub_agent(journal.facts.agent.config, name)
+    if not is_known or message_in(made["function"]["arguments"]) is None:
+        return False
+    child = child_of(journal.session.session_id, decision_id, made["id"])
+    spawn(journal, {"session_id": child, "agent_id": name, "tool_call_id": made["id"]})
+    return True
+
+
+def _send_tasks(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
+    """Send each child what it is to do; it is held until the child is there. Source: B-6."""
     for made in tool_calls:
         call = journal.session.call(made["id"])
-        if call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
+        if call is not None and call.kind == "sub_agent":
+            task = message_in(made["function"]["arguments"])
+            message = {"role": "user", "content": task}
+            send(journal, {"session_id": call.session_id, "message": message}, None)
+
+
+def _refuse_unfit(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
+    """Settle calls that are never run: too large, or of a sub-agent and without a message.
+
+    Source: decision-protocol section 23, 8.7.
+    """
+    config = journal.facts.agent.config
+    for made in tool_calls:
+        call = journal.session.call(made["id"])
+        if call and call.kind == "tool_call" and is_sub_agent(config, call.name):
+            fail_tool(journal, call, ToolRefused(needs_message_text(call.name)), attempt=1)
+        elif call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
             error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
             fail_tool(journal, call, ToolRefused(error, detail={"reason": "too_large"}), attempt=1)
 

@@ -56,7 +56,7 @@ def open_model_call(journal: Journal) -> None:
         return
     agent, route = journal.facts.agent, route_of_calls(journal.facts)
     is_workers = is_run_by_worker(agent.config)
-    header = header_for(agent, route)
+    header = header_for(agent, route, depth=len(session.ancestry))
     record_header(journal, header, route)
     answer_tokens = agent.config.get("max_completion_tokens") or route.default_max_tokens or 0
     reserved = len(canonical(header)) + answer_tokens * BYTES_PER_TOKEN

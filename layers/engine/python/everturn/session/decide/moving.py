@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from everturn.session.commands import Deliveries
 from everturn.session.decide.budgets import lift_pause
+from everturn.session.decide.children import start_children
 from everturn.session.decide.deliveries import dispatch_ready
 from everturn.session.decide.model_call import dispatch_model_call, open_model_call
 from everturn.session.decide.questions import promote
@@ -21,6 +22,7 @@ def move_on(journal: Journal, policy: Deliveries | None) -> None:
     """
     if lift_pause(journal) and journal.session.decides == "engine":
         _go_on_unpaused(journal)
+    start_children(journal)
     if journal.session.decides == "worker":
         start_calls(journal)
         if policy is not None:

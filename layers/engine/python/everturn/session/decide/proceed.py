@@ -15,11 +15,19 @@ from everturn.session.commands import (
     TakeOver,
     ToolRefused,
 )
+from everturn.session.decide.children import dispatch_child, lapse_child
 from everturn.session.decide.delivery_failures import fail_delivery
 from everturn.session.decide.model_call import dispatch_model_call
 from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.decide.moving import move_on
-from everturn.session.decide.questions import EXECUTES, deliver, drop_all_about, turn_of
+from everturn.session.decide.next_turn import open_next
+from everturn.session.decide.questions import (
+    EXECUTES,
+    deliver,
+    drop_all_about,
+    promote,
+    turn_of,
+)
 from everturn.session.decide.requests import start_tool_call
 from everturn.session.decide.tool_result import fail_tool, lapse_tool, outcome_unknown
 from everturn.session.decide.waits import lapse_wait
@@ -50,6 +58,9 @@ def proceed(journal: Journal, command: Proceed) -> None:
     for wait in journal.session.waits:
         lapse_wait(journal, wait)
     move_on(journal, command.deliveries)
+    open_next(journal)
+    if journal.session.decides == "worker":
+        promote(journal, command.deliveries)
 
 
 def _is_pointless(journal: Journal, decision: Decision) -> bool:
@@ -90,6 +101,10 @@ def _move(journal: Journal, call: Call) -> None:
             fail_attempt(journal, call, failure)
         case CallStatus.PENDING, "tool_call" if lapsed:
             lapse_tool(journal, call)
+        case CallStatus.RETRY_SCHEDULED, "sub_agent" if due:
+            dispatch_child(journal, call)
+        case CallStatus.PENDING, "sub_agent" if lapsed:
+            lapse_child(journal, call)
         case _:
             pass
 

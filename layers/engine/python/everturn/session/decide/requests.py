@@ -59,7 +59,7 @@ def request_model_call(journal: Journal, action: Mapping[str, Any]) -> None:
     handler = action.get("handler") or config.get("handler") or "server"
     is_workers = handler == "worker"
     route = Route(WORKERS_ROUTE, model) if is_workers else _route(journal, model)
-    header = header_for(agent, route, action)
+    header = header_for(agent, route, action, depth=len(journal.session.ancestry))
     record_header(journal, header, route)
     explicit = action.get("messages")
     request = (
@@ -93,7 +93,7 @@ def request_model_call(journal: Journal, action: Mapping[str, Any]) -> None:
             ),
         )
     )
-    _check_room(journal)
+    check_room(journal)
     if turn is not None and turn.model_calls >= MAX_LLM_CALLS_PER_TURN:
         limit = f"a turn may make {MAX_LLM_CALLS_PER_TURN} model calls"
         failure = ModelFailure(limit, "budget_exceeded", retryable=False)
@@ -120,7 +120,7 @@ def open_tool_call(journal: Journal, action: Mapping[str, Any], problem: str | N
     effect = declared.get("effect")
     overlap = declared.get("overlap")
     call_id = action.get("id") or journal.mint()
-    llm_call_id, refs = _made_by(journal, call_id, text)
+    llm_call_id, refs = made_by(journal, call_id, text)
     journal.add(
         ToolCallRequested(
             turn_id=journal.turn_id,
@@ -137,7 +137,7 @@ def open_tool_call(journal: Journal, action: Mapping[str, Any], problem: str | N
             refs=refs,
         )
     )
-    _check_room(journal)
+    check_room(journal)
     call = journal.session.calls[-1]
     if len(text.encode()) > MAX_ARGUMENTS_BYTES:
         error = f"Arguments for {name} are over {MAX_ARGUMENTS_BYTES} bytes."
@@ -146,13 +146,14 @@ def open_tool_call(journal: Journal, action: Mapping[str, Any], problem: str | N
         fail_tool(journal, call, ToolRefused(problem), attempt=1)
 
 
-def _check_room(journal: Journal) -> None:
+def check_room(journal: Journal) -> None:
+    """Refuse one call too many. Raises `TooManyCalls`. Source: section 23."""
     if len(journal.session.calls) > MAX_OPEN_CALLS:
         raise TooManyCalls(f"/actions: a session has at most {MAX_OPEN_CALLS} open calls")
 
 
-def _made_by(journal: Journal, call_id: str, text: str) -> tuple[str | None, dict[str, Ref]]:
-    """Return the model call whose reply made a tool call, and where its arguments stand."""
+def made_by(journal: Journal, call_id: str, text: str = "") -> tuple[str | None, dict[str, Ref]]:
+    """Return the model call whose reply made a tool call, and where its arguments stand: `text`."""
     for seq, event in journal.all_events():
         if not isinstance(event, ModelCallCompleted) or not event.message:
             continue
@@ -176,7 +177,7 @@ def start_calls(journal: Journal) -> None:
             continue
         if call.kind == "tool_call":
             start_tool_call(journal, call)
-        elif call.handler == "worker" or not _is_calling(journal):
+        elif call.kind == "llm_call" and (call.handler == "worker" or not _is_calling(journal)):
             dispatch_model_call(journal, call)
 
 

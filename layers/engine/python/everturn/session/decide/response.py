@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from everturn.protocol.json_text import canonical
-from everturn.rejections import NotYetSupported
 from everturn.session.budget import sets_session_budget
 from everturn.session.commands import Reading
 from everturn.session.decide.branches import leave_branch
+from everturn.session.decide.children import spawn
+from everturn.session.decide.outbox import send
 from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import EXECUTES
-from everturn.session.decide.requests import open_tool_call, request_model_call
+from everturn.session.decide.requests import check_room, open_tool_call, request_model_call
 from everturn.session.decide.settlements import settle
 from everturn.session.decide.turn_end import complete_turn, void_open_calls
 from everturn.session.decide.waits import keep_open
@@ -32,9 +33,6 @@ from everturn.session.request import digest
 from everturn.session.state import Decision
 
 SETTLES = ("tool.result", "tool.error", "llm.result", "llm.error")
-LATER = ("sub_agent.spawn", "message.send")
-"""Actions that are part of the protocol and not taken yet."""
-
 Actions = tuple[tuple[int, Mapping[str, Any]], ...]
 """Actions as JSON, each with its position in the answer."""
 
@@ -51,9 +49,6 @@ def apply_response(
     Raises a `RejectedError` where the session does not allow it; the journal is of no use then.
     """
     actions = tuple(enumerate(response.get("actions") or ()))
-    for _, action in actions:
-        if action["type"] in LATER:
-            raise NotYetSupported(f"Actions of type {action['type']} are not taken yet.")
     path = write_messages(journal, decision, response.get("messages") or ())
     if path is not None:
         leave_branch(journal, path)
@@ -62,8 +57,10 @@ def apply_response(
     for position, action in _those(actions, *SETTLES):
         settle(journal, decision, action, readings.get(position))
     keep_open(journal, decision, dict(actions))
-    for position, action in _those(actions, "llm.call", "tool.call"):
+    for position, action in _those(actions, "llm.call", "tool.call", "sub_agent.spawn"):
         _request(journal, action, readings.get(position))
+    for position, action in _those(actions, "message.send"):
+        send(journal, action, readings.get(position))
     for _, action in _those(actions, "interrupt"):
         _interrupt(journal, decision, action)
     for _, action in _those(actions, "done"):
@@ -76,10 +73,14 @@ def _those(actions: Actions, *types: str) -> Actions:
 
 def _request(journal: Journal, action: Mapping[str, Any], reading: Reading | None) -> None:
     _open_turn(journal)
-    if action["type"] == "llm.call":
-        request_model_call(journal, action)
-    else:
-        open_tool_call(journal, action, reading if isinstance(reading, str) else None)
+    match action["type"]:
+        case "llm.call":
+            request_model_call(journal, action)
+        case "sub_agent.spawn":
+            spawn(journal, action)
+            check_room(journal)
+        case _:
+            open_tool_call(journal, action, reading if isinstance(reading, str) else None)
 
 
 def _write_state(journal: Journal, given: Any) -> None:

@@ -65,6 +65,8 @@ def settleable(
         if journal.was_asked(call_id):
             raise CallNotOpen(f"The call {call_id} has ended.")
         raise UnknownCall(f"The session never had a call {call_id}.")
+    if call.kind == "sub_agent":
+        raise WrongHandler(f"The call {call_id} is answered by its child session alone.")
     if call.kind != kind:
         raise UnknownCall(f"The call {call_id} is of another kind.")
     if call.handler not in handlers:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from everturn.rejections import AgentMismatch, RoleNotAllowed, TurnAlreadyActive
-from everturn.session.budget import sets_session_budget
 from everturn.session.commands import SubmitInput
+from everturn.session.decide.beginnings import ask_start, create, start_session
 from everturn.session.decide.branches import go_to, leave_branch, park
 from everturn.session.decide.cancel import check_not_cancelled
 from everturn.session.decide.client_answers import answers_of, continue_turn
@@ -20,10 +20,8 @@ from everturn.session.decide.response import update_agent
 from everturn.session.decide.turn_end import complete_turn
 from everturn.session.decide.views import View, is_destination_paused, read_view
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued, QueuedPrivate
-from everturn.session.events.messages import AgentPrivate, AgentUpdated, MessageSource
+from everturn.session.events.messages import MessageSource
 from everturn.session.events.sessions import (
-    SessionCreated,
-    SessionHeader,
     TurnAdmitted,
     TurnStarted,
 )
@@ -46,7 +44,7 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     session = journal.session
     check_not_cancelled(session)
     if session.seq == 0:
-        _create(journal, command)
+        create(journal, command.session_id, command.agent_id, command.owner, command.decides)
     elif session.agent_id != command.agent_id:
         raise AgentMismatch(
             f"The session {command.session_id} belongs to another agent; "
@@ -67,7 +65,7 @@ def submit(journal: Journal, command: SubmitInput) -> None:
         _ask_worker(journal, command, view, leaves=leaves)
         return
     if journal.session.agent_seq == 0:
-        _start_session(journal)
+        start_session(journal)
     _record(journal, command, view)
     if command.input_type == "client.action":
         return
@@ -75,17 +73,6 @@ def submit(journal: Journal, command: SubmitInput) -> None:
         open_model_call(journal)
     else:
         complete_turn(journal, "done", data=_last_content(journal))
-
-
-def _create(journal: Journal, command: SubmitInput) -> None:
-    journal.add(
-        SessionCreated(
-            session_id=command.session_id,
-            agent_id=command.agent_id,
-            owner=command.owner,
-            private=SessionHeader(decides=command.decides),
-        )
-    )
 
 
 def _make_way(journal: Journal, view: View) -> bool:
@@ -120,8 +107,7 @@ def _yield_turn(journal: Journal, turn: Turn) -> None:
 def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: bool) -> None:
     """Queue what the worker is to decide. Source: S-4, S-5, T-11."""
     if journal.session.seq == FIRST_EVENTS:
-        declared = dict(journal.facts.agent.config)
-        queue(journal, "session.start", turn_id=None, agent=declared or None)
+        ask_start(journal)
     if command.input_type == "client.action":
         queue(journal, "client.action", turn_id=command.turn_id, action=dict(command.action or {}))
     else:
@@ -142,18 +128,6 @@ def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: b
 
 FIRST_EVENTS = 2
 """`session.created` and `turn.started`: what a session begins with."""
-
-
-def _start_session(journal: Journal) -> None:
-    """Ask and answer `session.start` with the declared config. Source: 8.1, S-4."""
-    decision_id = journal.mint()
-    journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
-    journal.add(DecisionCompleted(id=decision_id))
-    agent = journal.facts.agent
-    private = AgentPrivate(
-        sha256=agent.sha256, has_session_budget=sets_session_budget(agent.config)
-    )
-    journal.add(AgentUpdated(agent=dict(agent.config), private=private))
 
 
 def _record(journal: Journal, command: SubmitInput, view: View) -> None:

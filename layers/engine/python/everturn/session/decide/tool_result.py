@@ -68,7 +68,7 @@ def finish_tool(
             result=text,
         )
     )
-    _report(journal, call, text, seq, "result", decision_id, reports=reports)
+    report_end(journal, call, text, seq, "result", decision_id, reports=reports)
 
 
 def fail_tool(
@@ -105,7 +105,7 @@ def fail_tool(
     )
     if not again:
         told = decision_id or call.id
-        _report(journal, call, refused.error, seq, "error", told, is_error=True, reports=reports)
+        report_end(journal, call, refused.error, seq, "error", told, is_error=True, reports=reports)
 
 
 def outcome_unknown(journal: Journal, call: Call, decision_id: str) -> None:
@@ -142,7 +142,7 @@ def never_started(call: Call, decision: Decision) -> bool:
     return call.attempt <= 1 and not decision.may_have_started and not asked
 
 
-def _report(
+def report_end(
     journal: Journal,
     call: Call,
     text: str,
@@ -153,18 +153,20 @@ def _report(
     is_error: bool = False,
     reports: bool = True,
 ) -> None:
-    """Ask `tool.finished`; the engine answers with its own proposal. Source: 8.5, O-6, G-2."""
+    """Ask what the end of a call means, which event `seq` has; the engine answers as it proposes.
+
+    `field` of that event is `text`, which the model reads. Source: 8.5, 8.8, O-6, G-2.
+    """
+    trigger = "sub_agent.finished" if call.kind == "sub_agent" else "tool.finished"
     is_asked = journal.session.decides == "worker"
     drop_questions_about(journal, call.id, "call_settled")
     if is_asked and reports:
-        queue_finished(journal, "tool.finished", call, seq)
+        queue_finished(journal, trigger, call, seq)
     if is_asked or not reports:
         return
     finished = journal.mint()
     turn_id = journal.turn_id
-    journal.add(
-        DecisionQueued(turn_id=turn_id, id=finished, trigger_type="tool.finished", call_id=call.id)
-    )
+    journal.add(DecisionQueued(turn_id=turn_id, id=finished, trigger_type=trigger, call_id=call.id))
     journal.add(DecisionCompleted(turn_id=turn_id, id=finished))
     message = {
         "id": uuid5_in(journal.session.session_id, decision_id, call.id, str(call.attempt)),

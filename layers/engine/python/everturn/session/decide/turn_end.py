@@ -58,6 +58,7 @@ def complete_turn(
             error=error,
             truncated=turn.truncated or None,
             cost=turn.cost,
+            sub_agent_cost=turn.sub_agent_cost,
             usage=turn.usage,
             refs=refs or {},
         )

@@ -10,7 +10,9 @@ from typing import Any
 
 from everturn.protocol.json_text import canonical
 from everturn.session.decide.branches import go_to
+from everturn.session.decide.children import result_place
 from everturn.session.decide.views import head_place, is_same
+from everturn.session.events.children import SubAgentErrored, SubAgentTurnCompleted
 from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import (
@@ -74,13 +76,21 @@ def _write(
     for position, one in enumerate(news):
         if canonical(one) == text:
             body = same_as(decision.seq, f"news.{position}")
-            journal.write(message, MessageSource(kind="user"), {"message": body})
+            source = MessageSource(kind="agent" if _is_mail(journal, decision) else "user")
+            journal.write(message, source, {"message": body})
             return
     refs: dict[str, Ref] = {}
     source, is_error = MessageSource(kind="worker"), False
     match reported(journal, decision):
         case (seq, ModelCallCompleted() as end) if canonical(end.message) == text:
             refs, source = {"message": same_as(seq, "message")}, _model(journal, end.id)
+        case (seq, SubAgentTurnCompleted() | SubAgentErrored() as end) if (
+            message["role"] == "tool" and message.get("tool_call_id") == end.id
+        ):
+            is_error = isinstance(end, SubAgentErrored)
+            told = end.error if isinstance(end, SubAgentErrored) else end.result
+            if message.get("content") == told:
+                refs, source = result_place(seq, end), MessageSource(kind="tool")
         case (seq, ToolCallCompleted() | ToolCallErrored() as end) if (
             message["role"] == "tool" and message.get("tool_call_id") == end.id
         ):
@@ -90,6 +100,11 @@ def _write(
                 refs = {"message.content": same_as(seq, field)}
                 source = MessageSource(kind="tool")
     journal.write(message, source, refs, is_error=is_error)
+
+
+def _is_mail(journal: Journal, decision: Decision) -> bool:
+    queued = journal.event(decision.seq)
+    return isinstance(queued, DecisionQueued) and queued.private.is_mail
 
 
 def _model(journal: Journal, call_id: str) -> MessageSource:

@@ -22,6 +22,9 @@ class QueuedPrivate(Part):
     leaves: bool = False
     """Of an input: it leaves the paused path, so the pause does not hold it. Source: D-16, I-7."""
 
+    is_mail: bool = False
+    """Of an input: another session sent it. Source: decision-protocol B-14."""
+
 
 class DecisionQueued(Stored):
     """A question waits to be answered."""

@@ -30,6 +30,13 @@ class SessionHeader(Part):
     decides: Literal["engine", "worker"] = "engine"
 
 
+class Parent(Part):
+    """Whose child a session is. Source: decision-protocol E-7."""
+
+    session_id: str
+    tool_call_id: str
+
+
 class SessionCreated(Stored):
     """The first event of every log."""
 
@@ -38,6 +45,9 @@ class SessionCreated(Stored):
     agent_id: str
     owner: Owner
     ancestry: tuple[str, ...] = ()
+    """From the root session to the direct parent. Source: decision-protocol Q-7."""
+
+    parent: Parent | None = None
     private: SessionHeader = SessionHeader()
 
 

@@ -9,6 +9,14 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
+from everturn.session.events.children import (
+    SubAgentDispatched,
+    SubAgentErrored,
+    SubAgentInterrupted,
+    SubAgentRequested,
+    SubAgentStarted,
+    SubAgentTurnCompleted,
+)
 from everturn.session.events.decisions import (
     DecisionCompleted,
     DecisionDeferred,
@@ -18,6 +26,13 @@ from everturn.session.events.decisions import (
     DecisionQueued,
 )
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
+from everturn.session.events.mail import (
+    InboxDequeued,
+    InboxDiscarded,
+    InboxEnqueued,
+    MessageRequested,
+    OutboxDelivered,
+)
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import (
     ModelCallAborted,
@@ -94,6 +109,17 @@ Event = (
     | WaitOpened
     | WaitExtended
     | WaitClosed
+    | SubAgentRequested
+    | SubAgentDispatched
+    | SubAgentStarted
+    | SubAgentTurnCompleted
+    | SubAgentErrored
+    | SubAgentInterrupted
+    | MessageRequested
+    | OutboxDelivered
+    | InboxEnqueued
+    | InboxDequeued
+    | InboxDiscarded
     | CallVoided
     | SettleIgnored
 )
@@ -115,6 +141,10 @@ BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "tool.call.requested": ("arguments",),
     "tool.call.completed": ("result",),
     "tool.call.errored": ("error", "detail"),
+    "sub_agent.turn_completed": ("result",),
+    "sub_agent.errored": ("error", "detail"),
+    "session.message_requested": ("message",),
+    "inbox.enqueued": ("message",),
     "turn.completed": ("data", "error"),
     "session.interrupted": ("payload",),
     "session.interrupt_resumed": ("payload",),
