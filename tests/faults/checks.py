@@ -11,11 +11,12 @@ from itertools import groupby
 from typing import Any, Final
 
 from everturn.commands.rebuild_request import RebuildRequest
-from everturn.ports.sessions import Logged
+from everturn.ports.sessions import Logged, SessionKey
 from everturn.session.budget import spent_in
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.evolve import fold
 from everturn.session.propose import propose
+from faults.children import family_of
 from faults.clients import Poller, Subscriber
 from faults.cluster import Cluster
 from faults.scenarios import NOT_REPEATABLE
@@ -38,6 +39,7 @@ def violations(run: Cluster, undisturbed: Cluster) -> list[str]:
         *_work(run, undisturbed),
         *_rest(run, undisturbed),
         *_spending(run, log),
+        *_children(run, undisturbed),
         *(line for client in run.subscribers for line in _followed(client, log)),
         *(line for client in run.pollers for line in _followed(client, log)),
         *run.wrong,
@@ -49,7 +51,7 @@ def _transcript(run: Cluster, undisturbed: Cluster) -> Iterator[str]:
         yield f"transcript {told(run)}"
 
 
-def told(run: Cluster) -> list[tuple[str, Any]]:
+def told(run: Cluster, session: str = KEY.session) -> list[tuple[str, Any]]:
     """Return the transcript, results of one batch in the order of their texts.
 
     The result of a write whose end nobody saw counts as its result, where a driver was struck that
@@ -60,7 +62,7 @@ def told(run: Cluster) -> list[tuple[str, Any]]:
     is_unsure = is_sent_by_driver and "driver" in run.fate.struck_roles()
     texts = [
         (role, expected if is_unsure and content == OUTCOME_UNKNOWN else content)
-        for role, content in run.world.texts()
+        for role, content in run.world.texts(session)
     ]
     batches = groupby(texts, key=lambda text: text[0] == "tool")
     return [one for is_tool, batch in batches for one in (sorted(batch) if is_tool else batch)]
@@ -85,8 +87,11 @@ def _log(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
 
 def _turns(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
     ends: dict[str, str] = {}
+    of_messages = set()
     for seq, event in _numbered(log):
         turn_id = event.turn_id or ""
+        if event.type == "turn.started" and event.reason == "message":
+            of_messages.add(turn_id)
         if event.type == "turn.completed":
             if turn_id in ends:
                 yield f"turn {turn_id} ended again at {seq}"
@@ -96,6 +101,8 @@ def _turns(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
     if run.world.head().quarantined is not None:
         ends[f"t{len(ends) + 1}"] = "quarantined"
     wanted = {f"t{n + 1}": run.scenario.end_of(n) for n in range(len(run.scenario.turns))}
+    if {ends.pop(turn_id, "") for turn_id in of_messages} > {"done"}:
+        yield "the turn of a message did not end"
     if ends != wanted:
         yield f"the turns ended as {ends}"
 
@@ -152,6 +159,32 @@ def _spending(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
     recorded = spent_in(event for commit in log for event in commit.events)
     if budget is not None and budget.spent != recorded:
         yield f"{budget.spent} is counted of {recorded}"
+
+
+def _children(run: Cluster, undisturbed: Cluster) -> Iterator[str]:
+    """Every child came to what it came to undisturbed, once, and nothing of it is left to do."""
+    found = [_came_to(run, key) for key in [*family_of(run.world)][1:]]
+    expected = [_came_to(undisturbed, key) for key in [*family_of(undisturbed.world)][1:]]
+    if found != expected:
+        yield f"children came to {found}"
+
+
+def _came_to(run: Cluster, key: SessionKey) -> dict[str, Any]:
+    """Return what there is to say of a child, whatever its id."""
+    head, log = run.world.store.head(key), run.world.log(key.session)
+    if head is None:
+        return {}
+    events = [event for commit in log for event in commit.events]
+    session, proposals = head.session, propose(head.session)
+    return {
+        "told": told(run, key.session),
+        "ends": [event.outcome for event in events if event.type == "turn.completed"],
+        "is_cancelled": session.is_cancelled,
+        "folds": fold(events) == session,
+        "numbered": [seq for seq, _ in _numbered(log)] == [*range(1, len(events) + 1)],
+        "open": [session.turn, session.calls, session.decisions, session.inbox, session.outbox],
+        "to_do": [proposals.effects, proposals.next_due_ms, head.due_epoch_s],
+    }
 
 
 def _waited_long(run: Cluster) -> bool:

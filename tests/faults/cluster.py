@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from everturn.ports.sessions import Logged
+from everturn.ports.sessions import Logged, SessionKey
+from faults.children import family_of
 from faults.clients import Client, Inputs, Poller, Stopper, Subscriber
 from faults.follower import Follower
 from faults.functions import Functions
@@ -23,7 +24,7 @@ from faults.scenarios import Scenario
 from faults.sources import Message, Queue, Runs, Timers
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, SteppingClock
-from unit.drive.world import KEY, World
+from unit.drive.world import World
 
 Answer = TypeVar("Answer")
 
@@ -77,10 +78,11 @@ class Cluster:
         self.clock: FrozenClock = SteppingClock()
         self.world = World(clock=self.clock, deliveries=self.scenario.deliveries)
         self.world.agent("helper", **self.scenario.agent)
+        self.world.agent("poet", **{**self.scenario.agent, "sub_agents": None})
         if self.scenario.tenant_tokens is not None:
             self.world.allow(self.scenario.tenant_tokens)
         self.connections = OpenConnections()
-        self.workers = Workers(self.scenario.worker)
+        self.workers = Workers(self.scenario.worker, self.scenario.writes_home)
         self.functions = Functions(self.world, self.scenario, self.connections, self.workers)
         self.queue = Queue()
         self.timers = Timers(self.scenario.timers_late_ms)
@@ -108,7 +110,10 @@ class Cluster:
         self.ended_seq = 0
         """The last event when everything was quiet for the first time."""
 
-        self._sent = self._ran = self._streamed = self._invocations = self._steps = 0
+        self._sent = self._ran = self._invocations = self._steps = 0
+        self._streamed: dict[SessionKey, int] = {}
+        """The last event of each session that fanout has handled."""
+
         self._next_sweep_ms = (self.clock.now // SWEEP_MS + 1) * SWEEP_MS
         self._is_driving = self._is_fanning = False
 
@@ -144,7 +149,7 @@ class Cluster:
     def _repeat_events(self) -> None:
         self.queue.repeat_handled()
         self.dead_letters.repeat_handled()
-        self._streamed = 0
+        self._streamed.clear()
 
     def step(self) -> bool:
         """Do what comes next; returns whether there was something."""
@@ -183,7 +188,8 @@ class Cluster:
         self._next_sweep_ms = (self.clock.now // SWEEP_MS + 1) * SWEEP_MS
         woken = self.invoke("recovery", self.functions.sweep)
         self.woken_by_sweep += woken or 0
-        return woken != 0 or self.world.head().due_epoch_s is not None
+        heads = [self.world.store.head(key) for key in family_of(self.world)]
+        return woken != 0 or any(head and head.due_epoch_s is not None for head in heads)
 
     # ---- one invocation, and what others do meanwhile
 
@@ -267,18 +273,20 @@ class Cluster:
         """Hand all records that were not handled to fanout, in order."""
         if "stream record" in self.scenario.lost or self._is_fanning:
             return False
-        records = self.world.store.log(KEY, self._streamed + 1)
-        if not records:
-            return False
-        self._is_fanning = True
-        done = all(self._fanned_out(records) for _ in range(1 + self._copies))
-        self._is_fanning = False
-        if done:
-            self._streamed = records[-1].last_seq
-        return True
+        for key in family_of(self.world):
+            records = self.world.store.log(key, self._streamed.get(key, 0) + 1)
+            if not records:
+                continue
+            self._is_fanning = True
+            done = all(self._fanned_out(key, records) for _ in range(1 + self._copies))
+            self._is_fanning = False
+            if done:
+                self._streamed[key] = records[-1].last_seq
+            return True
+        return False
 
-    def _fanned_out(self, records: tuple[Logged, ...]) -> bool:
-        done = self.invoke("fanout", lambda p: _Done(self.functions.fanout(p, records)))
+    def _fanned_out(self, key: SessionKey, records: tuple[Logged, ...]) -> bool:
+        done = self.invoke("fanout", lambda p: _Done(self.functions.fanout(p, key, records)))
         return self._is_done(done)
 
     def _drive(self) -> bool:

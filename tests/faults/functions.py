@@ -14,6 +14,7 @@ from typing import Any, Final
 from everturn.commands.answer_later import SettleCalls
 from everturn.commands.cancel import Cancels
 from everturn.commands.change import ChangeSession
+from everturn.commands.crossing import Crossing
 from everturn.commands.fan_out import FanOut
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.read_events import ReadEvents
@@ -175,12 +176,15 @@ class Functions:
             "wake": Through(process, self.world.wake, "wake"),
             "models": models,
             "decider": DyingDecider(process, stepwise, clock, self.workers),
+            "crossing": Crossing(self._change(process), lambda _tenant, _facts: None),
             "new_lanes": lambda key: self._lanes(process, key),
             "new_effects": stepwise.effects,
             "watching": stepwise.watching,
         }
 
-    def fanout(self, process: Process, commits: Sequence[Logged]) -> Exception | None:
+    def fanout(
+        self, process: Process, key: SessionKey, commits: Sequence[Logged]
+    ) -> Exception | None:
         """Fan out commits in order; returns what went wrong: all of them come again."""
         fan_out = FanOut(
             self._store(process),
@@ -192,7 +196,7 @@ class Functions:
         try:
             for commit in commits:
                 self._count(process, commit)
-                fan_out(KEY, commit)
+                fan_out(key, commit)
         except Exception as error:  # noqa: BLE001  # as commands/fan_out_records.py
             failed = error
         fan_out.flush()

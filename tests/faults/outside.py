@@ -63,6 +63,9 @@ class Workers:
     `MODEL` stands for the model calls that the worker runs.
     """
 
+    writes_home: bool = False
+    """Children send a message to the session above all when they are done."""
+
     asked: Counter[str] = field(default_factory=Counter)
     started: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Tool and call to how often it was begun."""
@@ -74,7 +77,7 @@ class Workers:
         """Run a tool, or refuse to."""
         trigger = request["trigger"]
         if trigger["type"] not in EXECUTES:  # it decides: as the engine would
-            return Answered(DECISION_RESPONSE.validate_python(request["proposed"]))
+            return Answered(DECISION_RESPONSE.validate_python(self._decided(request)))
         is_poll = trigger["type"] == "tool.poll"
         name = f"{trigger['name']} poll" if is_poll else trigger.get("name", MODEL)
         script = self.script.get(name, ())
@@ -84,6 +87,16 @@ class Workers:
             return _model_answer(reply, trigger)
         self.keys[trigger["id"]].add(trigger.get("idempotency_key"))
         return self._reply(reply, name, trigger["id"])
+
+    def _decided(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is proposed; at its end a child may write to the session above all."""
+        proposed: Mapping[str, Any] = request["proposed"]
+        is_end = request["trigger"]["type"] == "llm.finished" and request["ancestry"]
+        if not self.writes_home or not is_end:
+            return proposed
+        note = {"role": "user", "content": "[[say:I have read it]]"}
+        to_root = {"type": "message.send", "session_id": request["ancestry"][0], "message": note}
+        return {**proposed, "actions": [to_root, *proposed["actions"]]}
 
     def returned(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the worker returns as a Lambda function."""

@@ -103,6 +103,12 @@ class Scenario:
     decides: Literal["engine", "worker"] = "engine"
     """Who answers the questions; the worker answers what is proposed."""
 
+    children: bool = False
+    """The agent may start children of the agent `poet`, which is like it otherwise."""
+
+    writes_home: bool = False
+    """Children send their parent a message, which is busy then and takes it as its next turn."""
+
     budgets: Mapping[str, Any] | None = None
     """What the agent lets a turn and a session spend."""
 
@@ -157,7 +163,8 @@ class Scenario:
             tools = [dict(tool) for tool in (*TOOLS, *CLIENT_TOOLS)]
             wish = "interrupt" if self.pauses else None
             asks = {"on_failure": wish, "on_truncated": wish, "budgets": self.budgets}
-            return {"tools": tools, "decides": self.decides, "handler": self.model, **asks}
+            below = {"sub_agents": [{"id": "poet"}]} if self.children else {}
+            return {"tools": tools, "decides": self.decides, "handler": self.model, **asks, **below}
         limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
         tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
         return {"worker": FUNCTION, "tools": tools}
@@ -349,6 +356,36 @@ SCENARIOS: Final = (
         "deltas, and somebody who subscribes in their midst",
         ("[[say:one two three four five six seven eight nine ten eleven twelve thirteen]]",),
         readers=("late subscriber",),
+    ),
+    Scenario(
+        "a child, and a turn after it",
+        ('[[call:poet {"message": "[[say:soft rain]]"}]][[turn]][[say:so it is]]', "[[say:again]]"),
+        children=True,
+    ),
+    Scenario(
+        "two children and a write, of a worker that decides",
+        (
+            '[[call:poet {"message": "[[say:rain]]"}]][[call:send {}]]'
+            '[[call:poet {"message": "[[call:look {}]][[say:snow]]"}]][[turn]][[say:all of it]]',
+        ),
+        decides="worker",
+        children=True,
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "a child that writes to its parent, which is busy",
+        ('[[call:poet {"message": "[[say:soft rain]]"}]][[turn]][[say:so it is]]',),
+        decides="worker",
+        children=True,
+        writes_home=True,
+    ),
+    Scenario(
+        "a child that waits, and is stopped with its parent, and a turn after it",
+        ('[[call:poet {"message": "[[call:look {}]]"}]][[turn]][[say:never said]]', "[[say:on]]"),
+        worker={"look": ("later",) * 9},
+        children=True,
+        stops="in the end",
+        ends=("cancelled",),
     ),
     Scenario(
         "an answer that the user stops, and a turn after it",

@@ -1,0 +1,18 @@
+"""The sessions that a session started, in the order in which it asked for them; no judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from everturn.ports.sessions import SessionKey
+from everturn.session.events.children import SubAgentRequested
+from unit.drive.world import KEY, TENANT, World
+
+
+def family_of(world: World, key: SessionKey = KEY) -> Iterator[SessionKey]:
+    """Yield a session and all below it, whether they are there by now or not."""
+    yield key
+    for commit in world.store.log(key, 1):
+        for event in commit.events:
+            if isinstance(event, SubAgentRequested):
+                yield from family_of(world, SessionKey(TENANT, event.session_id))
