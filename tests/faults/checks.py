@@ -19,7 +19,7 @@ from everturn.session.propose import propose
 from faults.children import family_of
 from faults.clients import Poller, Subscriber
 from faults.cluster import Cluster
-from faults.scenarios import NOT_REPEATABLE
+from faults.scenario import NOT_REPEATABLE
 from unit.drive.world import KEY, TENANT
 
 AFTER_THE_END: Final = {"session.done", "llm.call.aborted"}

@@ -15,7 +15,7 @@ from faults.follower import Follower, read_frames
 from faults.functions import Functions
 from faults.outside import OpenConnections
 from faults.process import Process
-from faults.scenarios import Reader, Scenario
+from faults.scenario import Reader, Scenario
 from unit.drive.doubles import FrozenClock
 from unit.drive.world import KEY, body
 

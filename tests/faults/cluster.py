@@ -20,7 +20,7 @@ from faults.outside import OpenConnections, Workers
 from faults.owner import Owner
 from faults.people import Answerer
 from faults.process import Fate, Killed, Process
-from faults.scenarios import Scenario
+from faults.scenario import Scenario
 from faults.sources import Message, Queue, Runs, Timers
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, SteppingClock

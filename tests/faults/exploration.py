@@ -13,7 +13,7 @@ from everturn.errors import EverturnError
 from faults.checks import violations
 from faults.cluster import Cluster, NeverQuiet, Twice
 from faults.process import Fate, Moment
-from faults.scenarios import Scenario
+from faults.scenario import Scenario
 
 PUSHES: Final = 4
 """Of so many frames that a process sends in a row, it dies at one."""

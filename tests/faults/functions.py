@@ -48,7 +48,7 @@ from everturn.surfaces.session_routes import accepted
 from everturn.surfaces.websocket import Sockets
 from faults.outside import DyingDecider, DyingLanes, DyingModel, OpenConnections, Workers
 from faults.process import Process, Through
-from faults.scenarios import Scenario
+from faults.scenario import Scenario
 from faults.sources import Message
 from faults.stepwise import Stepwise
 from unit.drive.doubles import NoQueue

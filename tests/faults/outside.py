@@ -23,7 +23,7 @@ from everturn.push.frames import DeltaPush, EventPush, Push, delta_frame, event_
 from everturn.push.outcome import Gone, PushOutcome, Sent
 from everturn.session.decide.questions import EXECUTES
 from faults.process import Process
-from faults.scenarios import MODEL
+from faults.scenario import MODEL
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, RecordingLanes, answered, result
 

@@ -14,7 +14,8 @@ from everturn.observability import logger
 from faults.cluster import Cluster
 from faults.exploration import Explored, explore
 from faults.process import Fate
-from faults.scenarios import SCENARIOS, Scenario
+from faults.scenario import Scenario
+from faults.scenarios import SCENARIOS
 
 SAID = "said"
 """Shown at the end of the run; see tests/conftest.py."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from everturn.session.state import status_of
 from faults.cluster import Cluster
-from faults.scenarios import Scenario
+from faults.scenario import Scenario
 
 DAY_MS: Final = 86_400_000
 SWEEPS_A_MONTH: Final = 10_000

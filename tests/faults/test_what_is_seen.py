@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from everturn.ports.sessions import Logged
+from everturn.ports.sessions import Logged, SessionKey
 from everturn.push.frames import Push
 from faults.checks import violations
 from faults.cluster import Cluster
 from faults.functions import Functions
 from faults.outside import DyingLanes, Workers
 from faults.process import Fate, Process
-from faults.scenarios import Scenario
+from faults.scenario import Scenario
 from faults.sources import Message, Queue
 
 PLAIN = Scenario("a plain turn", ("[[say:all is well]]",))
@@ -26,8 +26,10 @@ WRITE = Scenario("a write", ("[[call:send {}]][[turn]][[say:sent it]]",))
 class DeafFanout(Functions):
     """Nobody hears of the stream's records."""
 
-    def fanout(self, process: Process, commits: Sequence[Logged]) -> Exception | None:
-        del process, commits
+    def fanout(
+        self, process: Process, key: SessionKey, commits: Sequence[Logged]
+    ) -> Exception | None:
+        del process, key, commits
         return None
 
 
