@@ -16,10 +16,10 @@ from everturn.session.budget import spent_in
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
 from everturn.session.evolve import fold
 from everturn.session.propose import propose
-from faults.children import family_of
 from faults.clients import Poller, Subscriber
 from faults.cluster import Cluster
 from faults.scenario import NOT_REPEATABLE
+from unit.drive.kin import family_of
 from unit.drive.world import KEY, TENANT
 
 AFTER_THE_END: Final = {"session.done", "llm.call.aborted"}
@@ -163,10 +163,14 @@ def _spending(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
 
 def _children(run: Cluster, undisturbed: Cluster) -> Iterator[str]:
     """Every child came to what it came to undisturbed, once, and nothing of it is left to do."""
-    found = [_came_to(run, key) for key in [*family_of(run.world)][1:]]
-    expected = [_came_to(undisturbed, key) for key in [*family_of(undisturbed.world)][1:]]
+    found, expected = _children_of(run), _children_of(undisturbed)
     if found != expected:
         yield f"children came to {found}"
+
+
+def _children_of(run: Cluster) -> list[dict[str, Any]]:
+    _, *below = family_of(run.world.store, KEY)
+    return [_came_to(run, key) for key in below]
 
 
 def _came_to(run: Cluster, key: SessionKey) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from everturn.ports.sessions import Logged, SessionKey
-from faults.children import family_of
 from faults.clients import Client, Inputs, Poller, Stopper, Subscriber
 from faults.follower import Follower
 from faults.functions import Functions
@@ -24,7 +23,8 @@ from faults.scenario import Scenario
 from faults.sources import Message, Queue, Runs, Timers
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, SteppingClock
-from unit.drive.world import World
+from unit.drive.kin import family_of
+from unit.drive.world import KEY, World
 
 Answer = TypeVar("Answer")
 
@@ -188,7 +188,7 @@ class Cluster:
         self._next_sweep_ms = (self.clock.now // SWEEP_MS + 1) * SWEEP_MS
         woken = self.invoke("recovery", self.functions.sweep)
         self.woken_by_sweep += woken or 0
-        heads = [self.world.store.head(key) for key in family_of(self.world)]
+        heads = [self.world.store.head(key) for key in family_of(self.world.store, KEY)]
         return woken != 0 or any(head and head.due_epoch_s is not None for head in heads)
 
     # ---- one invocation, and what others do meanwhile
@@ -273,7 +273,7 @@ class Cluster:
         """Hand all records that were not handled to fanout, in order."""
         if "stream record" in self.scenario.lost or self._is_fanning:
             return False
-        for key in family_of(self.world):
+        for key in family_of(self.world.store, KEY):
             records = self.world.store.log(key, self._streamed.get(key, 0) + 1)
             if not records:
                 continue

@@ -25,24 +25,10 @@ VARIABLES = {
     "websocket": FRONT_DOOR | {"TOKEN_SECRET", "WEBSOCKET_ENDPOINT"},
     "authorizer": frozenset({"TABLE", "TOKEN_SECRET"}),
     "driver": FRONT_DOOR
-    | {
-        "WEBSOCKET_ENDPOINT",
-        "STEP_MACHINE_ARN",
-        "LEASE_SECONDS",
-        "DELIVERY_ATTEMPTS",
-        "MAX_CHILD_RUN_SECONDS",
-    }
-    | {"WORKER_FUNCTIONS"},
+    | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"}
+    | {"WORKER_FUNCTIONS", "MAX_CHILD_RUN_SECONDS"},
     "fanout": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "WEBSOCKET_ENDPOINT"}),
-    "recovery": frozenset(
-        {
-            "TABLE",
-            "BUCKET",
-            "QUEUE_URL",
-            "STEP_MACHINE_ARN",
-            "RUNNABLE_SECONDS",
-        }
-    ),
+    "recovery": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "STEP_MACHINE_ARN", "RUNNABLE_SECONDS"}),
     "sample_worker": frozenset(),
 }
 """Each function's own variables, without `EVERTURN_`."""

@@ -19,6 +19,7 @@ from everturn.commands.reading import SessionReader
 from everturn.commands.shared_budgets import LookUpBudgets, SharedBudgets
 from everturn.commands.submit_input import SubmitInput, Submitted
 from everturn.commands.take_input import TakeInput
+from everturn.commands.wake_held import WakeHeld
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
@@ -46,6 +47,7 @@ from unit.drive.doubles import (
     SteppingClock,
     lease,
 )
+from unit.drive.kin import family_of
 
 TENANT = "acme"
 MACHINE = Caller(TENANT)
@@ -138,10 +140,10 @@ class World:
 
     def _held(self, tenant: str) -> list[Held]:
         listed = self.store.listed(tenant, "", 1000).sessions
+        keys = [key for one in listed for key in family_of(self.store, one.key)]
+        heads = [(key, self.store.head(key)) for key in keys]
         return [
-            Held(one.key.session, one.created)
-            for one in listed
-            if one.session and one.session.is_held
+            Held(key.session, head.created) for key, head in heads if head and head.session.is_held
         ]
 
     def allow(self, tokens: int) -> None:
@@ -150,7 +152,11 @@ class World:
 
     def shared_budgets(self) -> SharedBudgets:
         """Return the use cases of the budgets of owners and tenants."""
-        return SharedBudgets(self.budgets, self.store, self.wake, self.clock)
+        return SharedBudgets(self.budgets, self.wake_held(), self.clock)
+
+    def wake_held(self) -> WakeHeld:
+        """Return what has drivers look at sessions that a budget pauses."""
+        return WakeHeld(self.budgets, self.store, self.wake, self.clock)
 
     def attempts(self) -> Attempts:
         """Return a budget on the world's clock."""

@@ -81,7 +81,7 @@ class Surfaces:
                 Cancels(change),
                 ResolveWait(change),
             )
-            | budget_operations(SessionBudgets(change), world.shared_budgets())
+            | budget_operations(SessionBudgets(change, world.wake_held()), world.shared_budgets())
             | lifecycle_operations(
                 ListSessions(world.store),
                 DeleteSession(world.store, world.clock, lambda: world.clock.now_ms() / 1000),

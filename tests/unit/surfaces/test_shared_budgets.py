@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from everturn.commands.shared_budgets import HELD_WOKEN
+from everturn.commands.wake_held import HELD_WOKEN
 from everturn.ports.budgets import Held, Spending
 from everturn.session.state import Spent
 from everturn.store.memory_budgets import InMemoryBudgets

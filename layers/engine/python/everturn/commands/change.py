@@ -65,7 +65,8 @@ class ChangeSession:
     def _decided(self, key: SessionKey, head: Head, make: Make, taken: frozenset[str]) -> Decided:
         with vanishing(self.store, key):
             facts = replace(self.reader.load(key, head).facts, taken=taken)
-        facts = self.reader.with_budgets(facts, key.tenant, head.session.owner_id)
+        owner_id, charged = head.session.owner_id, head.session.charged
+        facts = self.reader.with_budgets(facts, key.tenant, owner_id, charged)
         stamp = self.stamp()
         decided = decide(head.session, make(stamp, facts, head.session))
         if decided.events:

@@ -15,7 +15,7 @@ from everturn.ports.directory import AgentRecord, Directory
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
-from everturn.session.budget import Budget
+from everturn.session.budget import Budget, budgets_of
 from everturn.session.events.decisions import DecisionDispatched
 from everturn.session.events.mail import InboxEnqueued
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
@@ -23,7 +23,7 @@ from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
-from everturn.session.state import Session
+from everturn.session.state import Session, Spent
 from everturn.session.tree import active, forks, is_recent, ranges
 
 BYTES_PER_READ: Final = 2 * 1024 * 1024
@@ -120,12 +120,30 @@ class SessionReader:
         agent = pin(record)
         return Facts(agent, self.route(agent.config))
 
-    def with_budgets(self, facts: Facts, tenant: str, owner_id: str) -> Facts:
-        """Return `facts` with the budgets of owner and tenant as they stand now.
+    def with_budgets(
+        self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()
+    ) -> Facts:
+        """Return `facts` with the budgets of owner, tenant and ancestors as they stand now.
 
-        It makes no request for a tenant that has none. Source: decision-protocol Y-4.
+        It makes no request for a tenant that has none, and one for each of the `charged` ancestors.
+        Source: decision-protocol Y-4.
         """
-        return replace(facts, budgets=self._budgets(tenant, owner_id))
+        shared = self._budgets(tenant, owner_id)
+        return replace(facts, budgets=(*shared, *self._ancestors_budgets(tenant, charged)))
+
+    def _ancestors_budgets(self, tenant: str, charged: tuple[str, ...]) -> Iterator[Budget]:
+        """Yield the budgets of ancestors, what descendants between used counted in."""
+        between = Spent()
+        for name in reversed(charged):
+            key = SessionKey(tenant, name)
+            head = self._store.head(key)
+            if head is None:
+                continue
+            config = self._pinned(key, head, ()).config
+            for one in budgets_of(head.session, config):
+                yield replace(one, spent=one.spent.add(between), of=name)
+            turn = head.session.turn
+            between = between.add(Spent(turn.cost, turn.usage.tokens)) if turn else between
 
     def target_problem(self, tenant: str, owner_id: str, session_id: str) -> str | None:
         """Return why a session of that owner may not send there: one GetItem. Source: B-14."""

@@ -11,6 +11,7 @@ from typing import Any
 from everturn.commands.change import ChangeSession
 from everturn.commands.reading import seen_by
 from everturn.commands.vanishing import vanishing
+from everturn.commands.wake_held import WakeHeld
 from everturn.ports.callers import Caller
 from everturn.ports.sessions import SessionKey
 from everturn.protocol.budgets import BUDGETS
@@ -24,8 +25,10 @@ from everturn.session.state import Session, Turn
 class SessionBudgets:
     """The use cases behind `/v1/sessions/{id}/budgets`."""
 
-    def __init__(self, change: ChangeSession) -> None:
+    def __init__(self, change: ChangeSession, held: WakeHeld) -> None:
+        """Take what changes sessions, and what wakes those that a budget pauses."""
         self._change = change
+        self._held = held
 
     def get(self, caller: Caller, session_id: str) -> dict[str, Any]:
         """Return the limits that hold, and what was spent. Raises `UnknownSession`."""
@@ -53,6 +56,7 @@ class SessionBudgets:
             return SetBudgets(stamp, facts, budgets)
 
         decided = self._change(caller, session_id, set_them)
+        self._held(caller.tenant)  # its descendants may be among them
         return _shown(decided.session, session_id, decided.agent.config)
 
 

@@ -6,22 +6,17 @@ It must not decide what a budget that is used up means. Source: decision-protoco
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
+from everturn.commands.wake_held import WakeHeld
 from everturn.ports.budgets import BudgetStore, SharedBudget, Wanted
 from everturn.ports.callers import Caller
 from everturn.ports.clock import Clock
-from everturn.ports.session_store import SessionStore
-from everturn.ports.sessions import SessionKey
-from everturn.ports.wake import Wake
 from everturn.protocol.budgets import SHARED_BUDGET
 from everturn.protocol.events import to_rfc3339
 from everturn.protocol.wire import parse
 from everturn.rejections import NotYetSupported, UnknownBudget
 from everturn.session.budget import DEFAULT_MODE, Budget
-
-HELD_WOKEN: Final = 500
-"""Paused sessions that one request wakes; it can be repeated for the rest."""
 
 HasAny = Callable[[str], bool]
 """Whether a tenant has budgets; may be a minute old."""
@@ -33,15 +28,13 @@ class SharedBudgets:
     def __init__(
         self,
         budgets: BudgetStore,
-        sessions: SessionStore,
-        wake: Wake,
+        held: WakeHeld,
         clock: Clock,
         forget: Callable[[], None] = lambda: None,
     ) -> None:
         """Take the adapters; `forget` makes the next look for budgets fresh, in this process."""
         self._budgets = budgets
-        self._sessions = sessions
-        self._wake = wake
+        self._held = held
         self._clock = clock
         self._forget = forget
 
@@ -67,32 +60,16 @@ class SharedBudgets:
         wanted = Wanted(owner_id, given.cost, given.tokens, mode, period)
         written = self._budgets.put(caller.tenant, wanted, now_ms)
         self._forget()
-        return {**_shown(written, now_ms), **self._wake_held(caller.tenant)}
+        return {**_shown(written, now_ms), **self._held(caller.tenant)}
 
     def delete(self, caller: Caller, owner_id: str | None) -> dict[str, Any]:
         """Take a budget away, and wake as `put` does. Raises `UnknownBudget`."""
         was_there = self._budgets.delete(caller.tenant, owner_id)
-        woken = self._wake_held(caller.tenant)
+        woken = self._held(caller.tenant)
         if not was_there:
             raise UnknownBudget("There is no such budget.")
         self._forget()
         return {"ok": True, **woken}
-
-    def _wake_held(self, tenant: str) -> dict[str, Any]:
-        """Have a driver look at the sessions that a budget pauses: it knows whether they go on."""
-        held = self._budgets.held(tenant, HELD_WOKEN + 1)
-        woken = 0
-        for one in held[:HELD_WOKEN]:
-            key = SessionKey(tenant, one.session)
-            head = self._sessions.head(key)
-            if head is None or head.created != one.created:
-                self._budgets.forget_held(tenant, one)
-                continue
-            dedup = f"budget.{head.created}.{head.version}.{self._clock.now_ms()}"
-            self._wake.now(key, head.created, "decision", head.version, dedup)
-            woken += 1
-        more = {"more": True} if len(held) > HELD_WOKEN else {}
-        return {"woken": woken, **more}
 
 
 def _shown(budget: SharedBudget, now_ms: int) -> dict[str, Any]:

@@ -142,7 +142,8 @@ class SubmitInput:
         else:
             with vanishing(self._store, key):
                 facts = self._reader.load(key, head).facts
-        facts = self._reader.with_budgets(facts, key.tenant, wanted.owner.id)
+        charged = head.session.charged if head else ()
+        facts = self._reader.with_budgets(facts, key.tenant, wanted.owner.id, charged)
         self._check_route(key.tenant, facts)
         known, branches = self._known_messages(wanted, head)
         stamp = self._change.stamp()

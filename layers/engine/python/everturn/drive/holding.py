@@ -197,7 +197,8 @@ class Holding:
         self._check_lease()
         loaded = self.loaded
         stamp = Stamp(self.now_ms(), self._clock.entropy())
-        facts = self._reader.with_budgets(loaded.facts, self.key.tenant, self.session.owner_id)
+        owner_id, charged = self.session.owner_id, self.session.charged
+        facts = self._reader.with_budgets(loaded.facts, self.key.tenant, owner_id, charged)
         decided = decide(self.session, make(stamp, facts))
         if not decided.events:
             return None

@@ -36,6 +36,8 @@ class Budget:
 
     tokens: int | None
     spent: Spent
+    of: str = ""
+    """The ancestor whose turn or session it limits; without one its own, or a shared one."""
 
     @property
     def is_used_up(self) -> bool:
@@ -49,7 +51,8 @@ class Budget:
         limits = {"cost": self.cost, "tokens": self.tokens}
         limit = {name: value for name, value in limits.items() if value is not None}
         spent = {"cost": self.spent.cost, "tokens": self.spent.tokens}
-        return {"scope": self.scope, "limit": limit, "spent": spent}
+        whose = {"session_id": self.of} if self.of else {}
+        return {"scope": self.scope, **whose, "limit": limit, "spent": spent}
 
 
 def budgets_of(session: Session, config: Mapping[str, Any]) -> list[Budget]:

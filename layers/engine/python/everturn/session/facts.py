@@ -142,4 +142,4 @@ class Facts:
     """The messages that wait, by their items' ids."""
 
     budgets: tuple[Budget, ...] = ()
-    """Of the session's owner and of its tenant, with what was counted when they were read."""
+    """Of the session's owner, its tenant and its ancestors, with what was counted so far."""

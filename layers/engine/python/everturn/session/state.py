@@ -327,6 +327,11 @@ class Session:
         return None if asked or self.waits_of(wait.call_id, "question") else wait.next_poll_ms
 
     @property
+    def charged(self) -> tuple[str, ...]:
+        """The ancestors that pay for the open turn: none for a turn that nobody waits for. B-13."""
+        return () if self.has_reported else self.ancestry
+
+    @property
     def is_held(self) -> bool:
         """Whether a budget pauses the path: the system pauses for nothing else. Source: Y-4."""
         return any(one.origin == "system" for one in self.interrupts)

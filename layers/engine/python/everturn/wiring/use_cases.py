@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from everturn.commands.submit_input import SubmitInput
     from everturn.commands.take_input import TakeInput
     from everturn.commands.uploads import Uploads
+    from everturn.commands.wake_held import WakeHeld
     from everturn.drive.advance import AdvanceSession
     from everturn.surfaces.callers import Callers
 
@@ -136,14 +137,21 @@ def session_budgets(by: str) -> SessionBudgets:
     """Return the use cases of a session's budgets."""
     from everturn.commands.session_budgets import SessionBudgets
 
-    return SessionBudgets(change_session(by))
+    return SessionBudgets(change_session(by), wake_held())
 
 
 def shared_budgets() -> SharedBudgets:
     """Return the use cases of the budgets of owners and tenants."""
     from everturn.commands.shared_budgets import SharedBudgets
 
-    return SharedBudgets(budgets(), store(), wake(), CLOCK, forget_budgets)
+    return SharedBudgets(budgets(), wake_held(), CLOCK, forget_budgets)
+
+
+def wake_held() -> WakeHeld:
+    """Return what has drivers look at sessions that a budget pauses."""
+    from everturn.commands.wake_held import WakeHeld
+
+    return WakeHeld(budgets(), store(), wake(), CLOCK)
 
 
 def resolve_wait(by: str) -> ResolveWait:

@@ -5,6 +5,7 @@ It must not start a call. Source: decision-protocol Y-4.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from everturn.session.budget import Budget, budgets_of, used_up
@@ -12,7 +13,7 @@ from everturn.session.commands import ModelFailure
 from everturn.session.decide.model_failure import fail_attempt
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.journal import Journal
-from everturn.session.state import Call
+from everturn.session.state import Call, Spent
 
 REASON: Final = "budget_exceeded"
 """Reason of the pause and code of the failure."""
@@ -38,9 +39,12 @@ def may_start(journal: Journal, call: Call) -> bool:
 
 
 def _used_up(journal: Journal) -> Budget | None:
-    facts = journal.facts
+    """Return the budget that stops a call; what this turn used counts for ancestors as well."""
+    facts, turn = journal.facts, journal.session.turn
     own = budgets_of(journal.session, facts.agent.config)
-    return used_up((*own, *facts.budgets))
+    used = Spent(turn.cost, turn.usage.tokens) if turn else Spent()
+    others = [replace(one, spent=one.spent.add(used)) if one.of else one for one in facts.budgets]
+    return used_up((*own, *others))
 
 
 def _pause(journal: Journal, budget: Budget) -> None:

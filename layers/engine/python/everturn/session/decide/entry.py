@@ -113,7 +113,7 @@ def decide(session: Session, command: Command) -> Decided:
         tuple(journal.path),
         facts.agent,
         facts.route,
-        bool(facts.budgets),
+        any(not one.of for one in facts.budgets),
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import SessionKey
 from everturn.session.events.children import SubAgentRequested
-from unit.drive.world import KEY, TENANT, World
 
 
-def family_of(world: World, key: SessionKey = KEY) -> Iterator[SessionKey]:
+def family_of(store: SessionStore, key: SessionKey) -> Iterator[SessionKey]:
     """Yield a session and all below it, whether they are there by now or not."""
     yield key
-    for commit in world.store.log(key, 1):
+    for commit in store.log(key, 1):
         for event in commit.events:
             if isinstance(event, SubAgentRequested):
-                yield from family_of(world, SessionKey(TENANT, event.session_id))
+                yield from family_of(store, SessionKey(key.tenant, event.session_id))
