@@ -21,12 +21,26 @@ from everturn.session.commands import (
     ResumeInterrupt,
     TakeOver,
 )
+from everturn.session.events.sessions import TurnStarted
+from everturn.session.events.shape import Usage
+from everturn.session.mail_commands import (
+    ChildDone,
+    ChildFailed,
+    ChildPaused,
+    HearChild,
+    NoteStart,
+    Report,
+    StartFailed,
+    TakeMessage,
+)
 from everturn.session.propose import (
     CallModel,
     DeliverToWorker,
     Effect,
     HandToMachine,
     NoteLastWords,
+    SendOut,
+    StartSubAgent,
     propose,
 )
 from everturn.session.state import Call, Decision, Session
@@ -75,9 +89,21 @@ def _answer(request: dict[str, Any], n: int) -> dict[str, Any] | None:
         {"actions": [{"type": "done", "data": n}]},
         {"actions": [{"type": "tool.result", "result": 1}]},
         {"actions": [{"type": "tool.error", "id": "never", "error": "x"}]},
+        {**proposed, "actions": [_spawn(n), _send(f"child-{n}", n)]},
+        {"actions": [_send("s1" if n % 2 else "s2", n)]},
         *settle,
     ]
     return options[n % len(options)]
+
+
+def _spawn(n: int) -> dict[str, Any]:
+    child = {"session_id": f"child-{n}", "agent_id": "poet", "tool_call_id": f"spawned-{n}"}
+    return {"type": "sub_agent.spawn", **child}
+
+
+def _send(target: str, n: int) -> dict[str, Any]:
+    message = {"id": f"note-{n % 5}", "role": "user", "content": f"note {n}"}
+    return {"type": "message.send", "session_id": target, "message": message}
 
 
 def _moves(story: Deciding) -> list[Callable[[int], object]]:
@@ -95,6 +121,9 @@ def _moves(story: Deciding) -> list[Callable[[int], object]]:
     moves.append(partial(_view, story))
     moves += [partial(_act, story, effect) for effect in propose(session).effects]
     moves += [partial(_settle, story, one.id) for one in session.calls if one.kind == "tool_call"]
+    moves += [partial(_hear, story, one) for one in session.calls if one.kind == "sub_agent"]
+    if story.log and len(story.log) % 5 == 0 and not session.is_cancelled:
+        moves.append(partial(_take, story))
     moves += [partial(_resume, story, one.id) for one in session.interrupts]
     moves += [partial(_resolve, story, one.id) for one in session.waits]
     if session.turn is not None:
@@ -118,6 +147,27 @@ def _view(story: Deciding, n: int) -> None:
         assert story.session.turn is not None or story.session.interrupts
 
 
+def _hear(story: Deciding, call: Call, n: int) -> None:
+    """Have a child say something, of the right session or of another."""
+    reports: list[Report] = [
+        ChildDone(f"done {n}", "0.1", Usage(input_tokens=n)),
+        ChildFailed("no"),
+        ChildPaused(f"i{n % 2}", "asks"),
+    ]
+    child = call.session_id if n % 8 else "another"
+    report = reports[n % len(reports)]
+    story.do(lambda at, facts: HearChild(at, facts, call.id, child, report))
+
+
+def _take(story: Deciding, n: int) -> None:
+    """Have a message come that has not been the input of a turn yet; it may wait already."""
+    turn_id = f"mail-turn-{n % 5}"
+    if any(isinstance(one, TurnStarted) and one.turn_id == turn_id for one in story.log):
+        return
+    message = {"id": f"mail-{n % 5}", "role": "user", "content": f"mail {n}"}
+    story.do(lambda at, facts: TakeMessage(at, facts, message, turn_id))
+
+
 def _act(story: Deciding, effect: Effect, n: int) -> None:
     match effect:
         case NoteLastWords():
@@ -131,6 +181,11 @@ def _act(story: Deciding, effect: Effect, n: int) -> None:
                 story.lose_question(decision_id)
                 return
             story.worker_ = lambda request: _answer(request, n)
+            story.act(effect)
+        case StartSubAgent(call_id=call_id, attempt=attempt) if n % 4 == 0:
+            failed = StartFailed("busy", "provider_error", retryable=n % 8 == 0)
+            story.do(lambda at, facts: NoteStart(at, facts, call_id, attempt, failed))
+        case StartSubAgent() | SendOut():
             story.act(effect)
 
 
@@ -208,8 +263,11 @@ def _to_rest(story: Deciding) -> None:
         for call in story.session.calls:
             if call.kind == "tool_call" and call.status == "pending":
                 _settle(story, call.id, 0)
+            elif call.kind == "sub_agent":
+                _hear(story, call, 9)
         session = story.session
-        if not (session.calls or session.decisions or session.interrupts):
+        is_busy = session.calls or session.decisions or session.interrupts or session.outbox
+        if not is_busy and not session.inbox:
             return
         story.proceed(61)
     raise AssertionError(f"{story.session.calls} {story.session.decisions}")
