@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from threading import Event
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from websockets.sync.client import ClientConnection, connect
 
 from e2e.waiting import PATIENCE_S, NotInTime
 from published import check_frame
+
+Started = TypeVar("Started")
 
 
 class Gap(AssertionError):
@@ -204,6 +207,21 @@ def until_seen(socket: Socket, event_type: str) -> Iterator[dict[str, Any]]:
         yield frame
         if frame.get("event", {}).get("payload", {}).get("type") == event_type:
             return
+
+
+def watched_turn(
+    socket: Socket, session_id: str, start: Callable[[], Started], is_watched: Event
+) -> tuple[Started, list[dict[str, Any]]]:
+    """Start a turn in an idle session that is followed; return what `start` does, and its frames.
+
+    `is_watched` is set once the call is seen to be on its way: who streams only then is heard.
+    """
+    socket.subscribe(session_id)
+    assert list(until_seen(socket, "session.done")), "it is followed from here on"
+    started = start()
+    frames = list(until_seen(socket, "llm.call.dispatched"))
+    is_watched.set()
+    return started, [*frames, *until_seen(socket, "turn.completed")]
 
 
 def n_of(place: tuple[int, int], other: tuple[int, int]) -> int:

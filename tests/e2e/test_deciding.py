@@ -11,7 +11,7 @@ import pytest
 from e2e.client import Client, Ended, Turn
 from e2e.deciding_worker import Answer, DecidingWorker, deciding_worker, echo
 from e2e.scripted_worker import tool
-from e2e.socket_client import until_seen
+from e2e.socket_client import watched_turn
 from e2e.waiting import until
 
 OPENAI_REPLY = {
@@ -186,12 +186,12 @@ def test_a_worker_calls_its_own_model_and_streams(client: Client, boss: Deciding
 
     boss.answer = streaming
     with client.connect() as socket:
-        socket.subscribe(session_id)
-        assert list(until_seen(socket, "session.done")), "it is followed from here on"
-        turn = client.start("How is it?", session_id, agent_id="boss")
-        frames = list(until_seen(socket, "llm.call.dispatched"))
-        is_watched.set()
-        frames += until_seen(socket, "turn.completed")
+        turn, frames = watched_turn(
+            socket,
+            session_id,
+            lambda: client.start("How is it?", session_id, agent_id="boss"),
+            is_watched,
+        )
 
     deltas = [frame["delta"].get("text", "") for frame in frames if frame["type"] == "delta"]
     assert "".join(deltas) == "It is clear."

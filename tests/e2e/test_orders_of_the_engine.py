@@ -11,7 +11,7 @@ import pytest
 from e2e.client import PATIENT, Client, Turn
 from e2e.deciding_worker import Answer, DecidingWorker, deciding_worker
 from e2e.scripted_worker import tool
-from e2e.socket_client import until_seen
+from e2e.socket_client import until_seen, watched_turn
 from e2e.waiting import until
 
 LOOK = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -102,12 +102,12 @@ def test_a_reply_is_streamed_to_those_who_watch(client: Client, model: DecidingW
 
     model.answer = streaming
     with client.connect() as socket:
-        socket.subscribe(session_id)
-        assert list(until_seen(socket, "session.done")), "it is followed from here on"
-        turn = client.start("How is it?", session_id, agent_id="engine")
-        frames = list(until_seen(socket, "llm.call.dispatched"))
-        is_watched.set()
-        frames += until_seen(socket, "turn.completed")
+        turn, frames = watched_turn(
+            socket,
+            session_id,
+            lambda: client.start("How is it?", session_id, agent_id="engine"),
+            is_watched,
+        )
 
     deltas = [frame["delta"].get("text", "") for frame in frames if frame["type"] == "delta"]
     assert "".join(deltas) == "It is clear."

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from everturn.commands.read_events import (
-    IDLE_RETRY_MS,
     PAGE_BYTES,
     PAGE_EVENTS,
     Frame,
@@ -21,7 +20,7 @@ from everturn.commands.subscribe import FIRST
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.ports.callers import Caller
 from everturn.ports.sessions import Head, Logged, SessionKey, TurnRecord
-from everturn.ports.streams import Delta, Watch
+from everturn.ports.streams import Delta
 from everturn.push.envelopes import Cursor, read_cursor
 from everturn.rejections import UnknownSession, UnknownTurn
 from everturn.session.events.stored import Event
@@ -177,46 +176,6 @@ def test_a_full_page_leaves_the_pieces_to_the_last_one(monkeypatch: pytest.Monke
     frames = events_of(world).stream(MACHINE, "s1", FIRST, None).frames
 
     assert [frame.cursor for frame in frames] == ["1.0-0", "2.0-0", "3.0-0"]
-
-
-def test_a_session_without_an_open_turn_is_answered_at_once_and_told_when_to_come_back() -> None:
-    world = World(clock=FrozenClock())
-    world.submit("[[say:Hi]]")
-    world.advance()
-    began = world.clock.now
-
-    streamed = events_of(world).stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
-
-    assert streamed == Streamed((), retry_ms=IDLE_RETRY_MS)
-    assert world.clock.now == began
-
-
-def test_a_reader_waits_for_an_open_turn_and_is_known_as_one_meanwhile() -> None:
-    world = two_turns()
-    began = world.clock.now
-
-    streamed = events_of(world).stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
-
-    assert streamed == Streamed(())
-    assert world.clock.now == began + 2_000
-    assert world.store.watch(KEY) == Watch(reader_until_ms=began + 2_000 + 5_000)
-
-
-def test_what_comes_while_a_reader_waits_is_answered_at_once() -> None:
-    world = two_turns()
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 2:
-            world.advance(request_id="r2")
-
-    read = ReadEvents(world.store, world.clock, sleep)
-
-    streamed = read.stream(MACHINE, "s1", Cursor(world.head().session.seq), None)
-
-    assert len(slept) == 2
-    assert streamed.frames[-1].event == "session.done"
 
 
 def test_a_stream_of_a_turn_begins_with_it_and_ends_with_its_last_commit() -> None:

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from everturn.commands.subscribe import FIRST, Subscribe
+from everturn.ports.callers import Caller, Who
 from everturn.ports.sessions import Head, SessionKey, TurnRecord
 from everturn.ports.streams import Watcher
 from everturn.push.envelopes import Cursor
 from everturn.rejections import UnknownSession
 from everturn.store.memory import InMemorySessionStore
 from unit.commands.reading import delta, dispatch_seq, events_of, two_turns
-from unit.drive.world import KEY, MACHINE, World
+from unit.drive.world import KEY, MACHINE, TENANT, World
 
 # ---- subscriptions
 
@@ -34,12 +35,16 @@ class Client:
 
 
 def subscribed(
-    world: World, after: Cursor = FIRST, turn: str | None = None, gone_after: int = 1_000
+    world: World,
+    after: Cursor = FIRST,
+    turn: str | None = None,
+    gone_after: int = 1_000,
+    caller: Caller = MACHINE,
 ) -> Client:
-    world.directory.put_connection("c1", MACHINE, 0)
+    world.directory.put_connection("c1", caller, 0)
     client = Client(gone_after)
     subscribe = Subscribe(world.store, world.directory, events_of(world))
-    subscribe(MACHINE, "c1", "sub", "s1", after, turn, client.send)
+    subscribe(caller, "c1", "sub", "s1", after, turn, client.send)
     return client
 
 
@@ -155,6 +160,24 @@ def test_a_replay_that_is_too_long_says_where_to_go_on(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("gone_after", [1, 3])
 def test_a_connection_that_goes_is_told_no_more(gone_after: int) -> None:
     assert len(subscribed(two_turns(), gone_after=gone_after).frames) == gone_after
+
+
+def test_a_connection_that_goes_in_the_second_replay_is_not_told_what_it_skipped() -> None:
+    class Speaking(InMemorySessionStore):
+        """Streams a piece when the first replay is over and nobody watches yet."""
+
+        def add_watcher(self, key: SessionKey, watcher: Watcher, created: str = "") -> None:
+            delta(world, 1, "a")
+            super().add_watcher(key, watcher, created)
+
+    token = Caller(TENANT, Who.FRONTEND)
+    told: list[list[str]] = []
+    for gone_after in (1_000, 2):
+        world = two_turns(Speaking())
+        after = Cursor(world.head().session.seq - 1)
+        told.append(subscribed(world, after, gone_after=gone_after, caller=token).types())
+
+    assert told == [["subscribed", "delta", "skipped"], ["subscribed", "delta"]]
 
 
 class Deleted(InMemorySessionStore):

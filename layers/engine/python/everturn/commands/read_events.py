@@ -113,7 +113,7 @@ class ReadEvents:
         if turn is not None:
             after_seq = max(after_seq, turn.first_seq - 1)
         with vanishing(self._store, key):
-            found = self._events(key, head, after_seq, limit, turn, _audience(caller, turn))
+            found = self._events(key, head, after_seq, limit, turn, frontend=caller.is_frontend)
         if requests:
             self._add_requests(key, found.events)
         last = found.events[-1]["seq"] if found.events else after_seq
@@ -138,12 +138,13 @@ class ReadEvents:
             key, head, turn = self.locate(caller, session_id, turn_id)
             if turn is not None and cursor.seq < turn.first_seq - 1:
                 cursor = Cursor(turn.first_seq - 1, turn.first_seq - 1, 0)
-            frames = self.frames(key, head, cursor, turn, frontend=caller.is_frontend)
+            frames, complete = self._frames(key, head, cursor, turn, frontend=caller.is_frontend)
             if turn is not None and turn.last_seq and cursor.seq >= turn.last_seq:
                 return Streamed((), ended=True)
             if frames:
                 return Streamed(tuple(frames))
-            cursor = replace(cursor, seq=max(cursor.seq, _end(head, turn)))
+            if complete:
+                cursor = replace(cursor, seq=max(cursor.seq, _end(head, turn)))
             if head.session.turn is None:
                 return Streamed((), retry_ms=IDLE_RETRY_MS)
             if self._clock.now_ms() >= until_ms:
@@ -153,26 +154,29 @@ class ReadEvents:
                 told = True
             self._sleep(POLL_S)
 
-    def frames(
+    def frames(self, key: SessionKey, head: Head, cursor: Cursor) -> list[Frame]:
+        """Return events after the cursor, then the output of the call in flight, as frames."""
+        return self._frames(key, head, cursor, None, frontend=False)[0]
+
+    def _frames(
         self,
         key: SessionKey,
         head: Head,
         cursor: Cursor,
-        turn: TurnRecord | None = None,
+        turn: TurnRecord | None,
         *,
-        frontend: bool = False,
-    ) -> list[Frame]:
-        """Return events after the cursor, then the output of the call in flight, as frames."""
-        audience = Audience(frontend, turn.turn_id if turn is not None else "")
+        frontend: bool,
+    ) -> tuple[list[Frame], bool]:
+        """Return the frames after the cursor, and whether every event up to the end was read."""
         frames: list[Frame] = []
         at = cursor
         with vanishing(self._store, key):
-            found = self._events(key, head, cursor.seq, PAGE_EVENTS, turn, audience)
+            found = self._events(key, head, cursor.seq, PAGE_EVENTS, turn, frontend=frontend)
         for envelope in found.events:
             at = Cursor(envelope["seq"], at.dispatch_seq, at.n)
             frames.append(Frame(at.text(), envelope["payload"]["type"], envelope))
         if not found.complete:
-            return frames  # a full page: the deltas come with the last one
+            return frames, False  # a full page: the deltas come with the last one
         size_bytes = found.size_bytes
         for delta in self._deltas(key, head, cursor):
             if turn is not None and delta.turn_id != turn.turn_id:
@@ -183,7 +187,7 @@ class ReadEvents:
                 break
             at = Cursor(at.seq, delta.dispatch_seq, delta.n)
             frames.append(Frame(at.text(), "llm.token.delta", payload))
-        return frames
+        return frames, True
 
     def locate(
         self, caller: Caller, session_id: str, turn_id: str | None
@@ -206,8 +210,10 @@ class ReadEvents:
         after_seq: int,
         limit: int,
         turn: TurnRecord | None,
-        audience: Audience,
+        *,
+        frontend: bool,
     ) -> _Found:
+        audience = Audience(frontend, turn.turn_id if turn is not None else "")
         end = _end(head, turn)
         found: list[dict[str, Any]] = []
         size_bytes = 0
@@ -245,10 +251,6 @@ class ReadEvents:
             if own or len(deltas) < PAGE_EVENTS:
                 return own
             place = (deltas[-1].dispatch_seq, deltas[-1].n)
-
-
-def _audience(caller: Caller, turn: TurnRecord | None) -> Audience:
-    return Audience(caller.is_frontend, turn.turn_id if turn is not None else "")
 
 
 def _end(head: Head, turn: TurnRecord | None) -> int:

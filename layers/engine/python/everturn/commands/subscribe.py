@@ -70,8 +70,8 @@ class Subscribe:
         if not self._watch(key, watcher, head.created):
             return
         _, head, _ = self._events.locate(caller, session_id, None)
-        replay.send_all(self._events.frames(key, head, replay.cursor))
-        replay.tell_skipped()
+        if replay.send_all(self._events.frames(key, head, replay.cursor)):
+            replay.tell_skipped()
 
     def _watch(self, key: SessionKey, watcher: Watcher, created: str) -> bool:
         """Watch, unless the subscription ended while we replayed; returns whether it lasts.

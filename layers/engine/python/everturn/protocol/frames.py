@@ -88,15 +88,20 @@ class UnsubscribedFrame(WireModel):
     id: str
 
 
-class EventFrame(WireModel):
-    """One event; a client that does not know `prev_seq` yet has a gap."""
+class Placed(WireModel):
+    """Where a frame stands among a session's events: it follows the frame of `prev_seq`."""
 
-    type: Literal["event"] = "event"
     id: Maybe[str] = None
     session_id: SessionId
     cursor: str
     seq: int
     prev_seq: int
+
+
+class EventFrame(Placed):
+    """One event; a client that does not know `prev_seq` yet has a gap."""
+
+    type: Literal["event"] = "event"
     event: EventEnvelope
 
 
@@ -135,27 +140,17 @@ class MoreFrame(WireModel):
     cursor: str
 
 
-class EventRefFrame(WireModel):
+class EventRefFrame(Placed):
     """An event too large for a frame: fetch it by its seq."""
 
     type: Literal["event_ref"] = "event_ref"
-    id: Maybe[str] = None
-    session_id: SessionId
-    cursor: str
-    seq: int
-    prev_seq: int
     event_type: str
 
 
-class SkippedFrame(WireModel):
+class SkippedFrame(Placed):
     """What came after `prev_seq` up to `seq` is not for this reader: nothing is missing."""
 
     type: Literal["skipped"] = "skipped"
-    id: Maybe[str] = None
-    session_id: SessionId
-    cursor: str
-    seq: int
-    prev_seq: int
 
 
 class AcceptedFrame(WireModel):
