@@ -1,4 +1,4 @@
-"""What holds for every test: no socket reaches beyond this machine."""
+"""What holds for every test: no socket reaches beyond this machine, providers take each request."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from transcripts.ledger import LEDGER
 
 settings.register_profile("repeated", derandomize=True)
 settings.register_profile("exploring", max_examples=2_000)
@@ -60,6 +62,16 @@ class _Guarded(socket.socket):
 
 _REAL_CONNECT = socket.socket.connect
 _REAL_CONNECT_EX = socket.socket.connect_ex
+
+
+@pytest.fixture(autouse=True)
+def _requests_are_accepted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold every model request that a test comes to know against what providers refuse."""
+    marks = list(request.node.iter_markers("refused"))
+    assert all(mark.kwargs["reason"] for mark in marks)
+    LEDGER.open([rule for mark in marks for rule in mark.args])
+    yield
+    LEDGER.close(always=all(mark.kwargs.get("always", True) for mark in marks))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from published import Undescribed, check_question
+from transcripts.ledger import LEDGER
 
 Answer = dict[str, Any] | list[tuple[str, Any]] | bytes | None
 """A decision; frames of a stream, as `(event, data)`; a body as it is; or nothing: `202`, the
@@ -58,6 +59,7 @@ def deciding_worker() -> Iterator[DecidingWorker]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             worker.asked.append(request)
+            LEDGER.note_question(request)
             try:
                 check_question(request)
             except Undescribed as wrong:

@@ -19,6 +19,7 @@ from everturn.session.propose import propose
 from faults.clients import Poller, Subscriber
 from faults.cluster import Cluster
 from faults.scenario import NOT_REPEATABLE
+from transcripts.ledger import LEDGER
 from unit.drive.kin import family_of
 from unit.drive.world import KEY, TENANT
 
@@ -82,7 +83,8 @@ def _log(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
     rebuild = RebuildRequest(run.world.store)
     for seq, event in _numbered(log):
         if event.type == "llm.call.requested":
-            rebuild(KEY, seq)  # raises where it is not what was sent
+            request = rebuild(KEY, seq)  # raises where it is not what was sent
+            LEDGER.note(request.body, request.failed)
 
 
 def _turns(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:

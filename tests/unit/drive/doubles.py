@@ -10,14 +10,16 @@ from everturn.drive.lease import Lease
 from everturn.errors import QueueUnavailable
 from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
 from everturn.ports.decider import Answered, WorkerAnswer, WorkerTarget
+from everturn.ports.model import Model
 from everturn.ports.sessions import SessionKey
 from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.llm import LlmRequest, Usage
-from everturn.protocol.wire import parse
+from everturn.protocol.wire import parse, to_json
 from everturn.push.frames import DeltaPush, EventPush, Push
 from everturn.push.lanes import Lanes
 from everturn.push.outcome import PushOutcome, Sent
 from everturn.store.memory_directory import InMemoryWake
+from transcripts.ledger import LEDGER
 
 NOON_MS = 1_767_268_800_000
 """2026-01-01T12:00:00Z."""
@@ -82,7 +84,8 @@ class ScriptedModel:
         cancelled: Callable[[], bool],
         failed_tool_calls: frozenset[str] = frozenset(),
     ) -> Iterator[Chunk]:
-        del cancelled, failed_tool_calls
+        del cancelled
+        LEDGER.note(to_json(request), failed_tool_calls)
         self.requests.append((request, attempt))
         for one in self._steps.pop(0):
             if isinstance(one, BaseException):
@@ -92,6 +95,17 @@ class ScriptedModel:
 
     def close(self) -> None:
         assert self._steps == []
+
+
+class WatchedModel:
+    """`Model` that passes requests on to another, and notes them."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def stream(self, request: LlmRequest, **how: Any) -> Iterator[Chunk]:
+        LEDGER.note(to_json(request), how.get("failed_tool_calls", frozenset()))
+        return self._model.stream(request, **how)
 
 
 def says(text: str) -> Step:
@@ -134,6 +148,7 @@ class ScriptedDecider:
     ) -> WorkerAnswer:
         del decision_id, attempt, idempotency_key, cancelled, on_delta
         request = json.loads(body)
+        LEDGER.note_question(request)
         self.requests.append(request)
         self.targets.append(target)
         self.timeouts_s.append(timeout_s)

@@ -45,6 +45,7 @@ from unit.drive.doubles import (
     ScriptedModel,
     Step,
     SteppingClock,
+    WatchedModel,
     lease,
 )
 from unit.drive.kin import family_of
@@ -104,7 +105,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.budgets = InMemoryBudgets(self._held)
-        self.models.register(Served(DEMO_ROUTE, lambda: DemoModel(lambda _s: False)))
+        self.models.register(Served(DEMO_ROUTE, lambda: WatchedModel(DemoModel(lambda _s: False))))
         self.agent("helper")
 
     def agent(self, agent_id: str, **changed: Any) -> None:

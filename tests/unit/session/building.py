@@ -45,6 +45,7 @@ from everturn.session.request import digest
 from everturn.session.state import SESSION, Call, Decision, Session
 from everturn.session.tree import NeedsBranches, NeedsDestination, branches_of
 from everturn.session.waiting import Held
+from transcripts.ledger import LEDGER
 from unit.session.destinations import destination_at
 from unit.session.logs import filled, path_of, rebuilt
 from unit.session.transcript import assert_well_formed
@@ -224,10 +225,11 @@ class Story:
         return events
 
     def check_request(self, asked: ModelCallRequested) -> None:
-        """Rebuild a request from the log; it is the committed one, and any provider takes it."""
+        """Rebuild a request from the log; it is the committed one, and providers take it."""
         request = rebuilt(self.values, asked)
         assert request.sha256 == asked.private.request_sha256
         assert list(request.repairs) == list(asked.private.repairs)
+        LEDGER.check(request.body, request.failed)
         said = [one for one in request.body["messages"] if one["role"] != "system"]
         is_ours = asked.messages is None and said and said[0]["role"] == "user"
         if is_ours:  # explicit messages, and a user who was not recorded, are the worker's affair

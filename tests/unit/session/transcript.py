@@ -1,6 +1,6 @@
-"""A strict reader of model requests: what providers refuse, as sentences.
+"""A strict reader of conversations that the engine built: more than any provider asks for.
 
-It repairs nothing. Source: Anthropic's Messages API and OpenAI's chat completions, "tool use".
+It repairs nothing. What providers refuse stands in `transcripts`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everturn.protocol.llm import LlmRequest
+from transcripts.ledger import LEDGER
 
 
 def assert_well_formed(body: Mapping[str, Any]) -> None:
     """Accept a neutral request that any provider would take."""
     LlmRequest.model_validate(body)
+    LEDGER.check(body)
     found = problems(body["messages"])
     assert not found, found
 
