@@ -79,12 +79,6 @@ class TurnPrinter:
                 self._line("model", f"call, attempt {payload['attempt']}")
             case "llm.call.errored":
                 self._line("model", f"failed: {payload['error']}", "yellow")
-            case "tool.call.requested":
-                self._line("tool call", f"{payload['name']} {payload['arguments']}", "magenta")
-            case "tool.call.completed":
-                self._line("result", payload["result"], "green")
-            case "tool.call.errored":
-                self._line("error", payload["error"], "yellow")
             case "turn.completed":
                 if payload.get("error"):
                     self._line("failed", payload["error"]["message"], "red")
@@ -94,6 +88,23 @@ class TurnPrinter:
                 counted = f"{usage.get('input_tokens', 0)} in, {usage.get('output_tokens', 0)} out"
                 self._line("usage", f"{counted}, cost ${payload.get('cost', '0')}")
                 self._line("turn", payload["outcome"])
+            case _:
+                self._work(payload)
+
+    def _work(self, payload: dict[str, Any]) -> None:
+        """Print what tools and sub-agents do."""
+        match payload["type"]:
+            case "tool.call.requested":
+                self._line("tool call", f"{payload['name']} {payload['arguments']}", "magenta")
+            case "sub_agent.started":
+                told = f"{payload['agent_id']}, session {payload['session_id']}"
+                self._line("sub-agent", told, "magenta")
+            case "tool.call.completed" | "sub_agent.turn_completed":
+                self._line("result", payload.get("result", ""), "green")
+            case "tool.call.errored" | "sub_agent.errored":
+                self._line("error", payload["error"], "yellow")
+            case "sub_agent.interrupted":
+                self._line("paused", f"{payload['session_id']}: {payload['reason']}", "yellow")
 
 
 def cost_table(usage: Usage) -> Table:
