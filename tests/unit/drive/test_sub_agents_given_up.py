@@ -7,7 +7,9 @@ from typing import Any
 from everturn.commands.cancel import Cancels
 from everturn.commands.crossing import Crossing
 from everturn.commands.interrupts import Interrupts
+from everturn.commands.recover import GIVEN_UP, Recover
 from everturn.errors import StoreUnavailable
+from everturn.ports.sessions import SessionKey
 from everturn.session.events.children import (
     SubAgentErrored,
     SubAgentInterrupted,
@@ -179,3 +181,23 @@ def test_the_model_is_offered_sub_agents_after_the_tools() -> None:
 
     assert "poet" in world.texts()[-1][1]
     assert body("x")["input"]["agent_id"] == "helper"
+
+
+def test_a_child_that_recovery_gives_up_is_an_error_to_its_parent() -> None:
+    """What a user saw: a turn that waited for ever for a child whose wake-ups had died."""
+    world = family(poet=WORKER)
+    world.decider.answer = lambda _request: response({})
+    world.submit(ASKS)
+    settle(world)
+    (poet,) = children(world)
+
+    recover = Recover(world.store, world.reader, world.wake, world.clock)
+    given_up = recover.give_up(SessionKey(TENANT, poet), world.head(poet).version)
+    due = world.head(poet).due_epoch_s
+    settle(world)
+
+    assert given_up
+    assert due is not None
+    assert results(world) == [GIVEN_UP]
+    assert ended(world).outcome == "done"
+    assert world.head(poet).due_epoch_s is None

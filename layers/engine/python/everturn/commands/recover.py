@@ -27,8 +27,12 @@ from everturn.rejections import SessionQuarantined
 from everturn.session.commands import FailTurn
 from everturn.session.decide.entry import decide
 from everturn.session.facts import Stamp
+from everturn.session.propose import due_epoch_s, propose
 
 SWEEP_LIMIT: Final = 500
+
+RUNNABLE_S: Final = 1200
+"""Silence after which a runnable session is woken, where the deployment says nothing else."""
 
 SWEEP_MS: Final = 60_000
 """A sweep that takes longer leaves the rest to the next one: half of the function's timeout."""
@@ -61,8 +65,14 @@ class Recover:
     """The use cases of the dead-letter queue and of the sweep."""
 
     def __init__(
-        self, store: SessionStore, reader: SessionReader, wake: Wake, clock: Clock
+        self,
+        store: SessionStore,
+        reader: SessionReader,
+        wake: Wake,
+        clock: Clock,
+        runnable_s: int = RUNNABLE_S,
     ) -> None:
+        self._runnable_s = runnable_s
         self._store = store
         self._reader = reader
         self._wake = wake
@@ -118,7 +128,9 @@ class Recover:
         command = FailTurn(stamp, loaded.facts, GIVEN_UP, "engine_failure")
         decided = decide(head.session, command)
         epoch = (head.owner.epoch if head.owner else 0) + 1
-        self._store.append(
+        proposals = propose(decided.session)
+        goes_on = bool(proposals.effects) or proposals.is_ready  # others wait to hear of the end
+        after = self._store.append(
             NewCommit(
                 key=key,
                 before=head,
@@ -127,11 +139,15 @@ class Recover:
                 commit_id=stamp.uuid(0),
                 at_ms=stamp.now_ms,
                 by="recovery",
+                wake="decision" if goes_on else None,
                 owner=Owner(epoch, ""),
-                due_epoch_s=None,
+                due_epoch_s=due_epoch_s(decided.session, stamp.now_ms, self._runnable_s, None),
             )
         )
         logger.warning("turn failed: its wake-up was tried in vain", version=version)
+        if goes_on:
+            dedup = dedup_of_commit(after.created, after.version)
+            self._wake.now(key, after.created, "decision", after.version, dedup)
         return True
 
     def _put_aside(

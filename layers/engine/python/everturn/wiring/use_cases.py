@@ -298,4 +298,5 @@ def recover() -> Recover:
     """Return the use cases of recovery."""
     from everturn.commands.recover import Recover
 
-    return Recover(store(), session_reader(), wake(), CLOCK)
+    runnable_s = settings().runnable_seconds
+    return Recover(store(), session_reader(), wake(), CLOCK, runnable_s)
