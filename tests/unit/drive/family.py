@@ -49,12 +49,12 @@ def settle(world: World, **tools: Any) -> None:
             break
         sent = world.wake.sent[taken]
         taken += 1
+        world.taken = taken  # type: ignore[attr-defined]  # how far this world's queue was read
         if sent.due_ms:
             world.clock.now = max(world.clock.now, sent.due_ms)
         world.advance(WAKE.validate_python(dict(sent.message)), request_id=f"r{taken}", **tools)
     else:
         raise AssertionError("the sessions never come to rest")
-    world.taken = taken  # type: ignore[attr-defined]  # how far this world's queue was read
 
 
 def events(world: World, session: str = "s1") -> list[Event]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from everturn.commands.cancel import Cancels
 from everturn.commands.session_budgets import SessionBudgets
 from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.sessions import TurnCompleted
 from unit.drive.doubles import result
-from unit.drive.family import children, events, family, settle
+from unit.drive.family import children, events, family, response, settle
 from unit.drive.world import MACHINE, World
 from unit.session.building import only
 
@@ -72,3 +73,21 @@ def test_turns_that_nobody_waits_for_are_not_charged_above() -> None:
 
     outcomes = [one.outcome for one in only(TurnCompleted, events(world, child))]
     assert outcomes == ["done", "done", "done"]
+
+
+def test_a_parent_without_budget_does_not_go_on_when_its_child_has_answered() -> None:
+    """Y-4: whoever brings the answer looks at the budgets of owner and tenant."""
+    world = family(poet={"worker": "https://worker.example/hook", "decides": "worker"})
+    world.decider.answer = lambda _request: response({})
+    world.submit(ASKS)
+    settle(world)
+    (child,) = children(world)
+    turn = world.head(child).session.turn
+    assert turn is not None
+    world.allow(0)
+
+    Cancels(world.changer()).turn(MACHINE, child, turn.id, {})
+    settle(world)
+
+    (ended,) = only(TurnCompleted, events(world))
+    assert (ended.outcome, ended.error.code) == ("failed", "budget_exceeded")

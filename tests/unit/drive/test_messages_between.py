@@ -8,7 +8,8 @@ import pytest
 
 from everturn.commands.cancel import Cancels
 from everturn.commands.interrupts import Interrupts
-from everturn.ports.sessions import SessionKey
+from everturn.errors import StoreUnavailable
+from everturn.ports.sessions import Quarantine, SessionKey
 from everturn.session.events.mail import InboxDiscarded, InboxEnqueued, OutboxDelivered
 from everturn.session.events.sessions import TurnStarted
 from unit.drive.family import echo, events, family, response, settle
@@ -208,3 +209,21 @@ def test_a_target_that_is_not_there_or_is_anothers_makes_the_answer_invalid(
     errored = [one for one in events(world) if one.type == "decision.errored"]
     assert [one.code for one in errored] == [code]
     assert "session.message_requested" not in world.kinds()
+
+
+def test_what_is_for_a_quarantined_session_waits_until_that_is_lifted() -> None:
+    """What a user saw: a child's answer that was lost while its parent was put aside."""
+    world = pair(poet={})
+    world.decider.answer = writing(send("s2", "rain"))
+    world.submit("Write to it.")
+    key = SessionKey(TENANT, "s2")
+    world.store.quarantine(key, world.head("s2"), Quarantine("defect", 0))
+    with pytest.raises(StoreUnavailable):
+        settle(world, patience_s=0)
+    assert len(world.head().session.outbox) == 1
+
+    world.store.lift(key, None)
+    world.taken -= 1  # type: ignore[attr-defined]  # the wake-up comes again
+    settle(world)
+
+    assert world.texts("s2")[-1] == ("assistant", "echo: rain")

@@ -8,6 +8,7 @@ import pytest
 
 from everturn.errors import SessionConflict
 from everturn.rejections import SessionCancelled
+from everturn.session.budget import Budget
 from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.sessions import (
     Owner,
@@ -28,7 +29,8 @@ from everturn.session.mail_commands import (
 )
 from everturn.session.mailbox import Outgoing
 from everturn.session.reports import CUT_OFF, report_of
-from unit.session.building import Story, only, types
+from everturn.session.state import Spent
+from unit.session.building import Story, made, only, types
 from unit.session.children import beginning, child_session, take
 
 # ---- being a child
@@ -149,3 +151,27 @@ def test_a_pause_of_a_child_is_reported_while_it_is_waited_for() -> None:
     assert before.outbox == (Outgoing(2, "report", "s0", "c1"),)
     assert after.outbox == (Outgoing(2, "report", "s0", "c1"),)
     assert format_of(before) == 2
+
+
+def test_ancestors_pay_for_the_turn_that_they_wait_for_and_for_no_later_one() -> None:
+    """B-8, B-13, Y-4: what the open turn used counts with what they had spent."""
+    above = Budget("session", "fail", None, 10, Spent("0", 4), of="s0")
+    story = child_session()
+    charged = [story.session.charged]
+    story.budgets = (above,)
+    take(story, "rain")
+    story.proceed()
+
+    story.answer("", made("c1"), usage=Usage(input_tokens=6))
+    story.worker("c1", "sunny")
+
+    (ended,) = only(TurnCompleted, story.log)
+    assert ended.error is not None
+    assert ended.error.detail == {
+        "scope": "session",
+        "session_id": "s0",
+        "limit": {"tokens": 10},
+        "spent": {"cost": "0", "tokens": 10},
+    }
+    charged.append(story.session.charged)
+    assert charged == [("s0",), ()]

@@ -17,6 +17,7 @@ from everturn.errors import RejectedError, SessionConflict, StoreUnavailable
 from everturn.ports.sessions import Head, SessionKey
 from everturn.rejections import (
     ForbiddenTarget,
+    SessionQuarantined,
     UnknownAgent,
     UnknownSession,
 )
@@ -130,7 +131,7 @@ class Crossing:
             return head is not None and _is_of(head, child)
 
         with suppress(SessionConflict, UnknownAgent):
-            if self._change.store.head(child.key) is None:
+            if self._head(child.key) is None:
                 self._begin(child, is_given_up=True)
             else:
                 self._do(child.key, _cancelled_by_parent, is_its_own)
@@ -149,15 +150,24 @@ class Crossing:
         taken: frozenset[str] = frozenset()
         attempts = self._change.attempts()
         while True:
-            head = self._change.store.head(key)
-            if head is not None and head.quarantined is not None:
-                raise StoreUnavailable(f"the session {key.session} is quarantined")
+            head = self._head(key)
             if not is_wanted(head):
                 return
             with attempts.once() as lost:
                 self._once(key, head, make, taken, fresh)
                 return
             taken |= lost.taken
+
+    def _head(self, key: SessionKey) -> Head | None:
+        """Return a head. Raises `StoreUnavailable` where it is put aside: that does not last."""
+        quarantined = StoreUnavailable(f"the session {key.session} is quarantined")
+        try:
+            head = self._change.store.head(key)
+        except SessionQuarantined as error:
+            raise quarantined from error
+        if head is not None and head.quarantined is not None:
+            raise quarantined
+        return head
 
     def _once(
         self,
@@ -176,6 +186,8 @@ class Crossing:
         else:
             return
         session = head.session if head else Session()
+        owner_id, charged = session.owner_id, session.charged
+        facts = change.reader.with_budgets(facts, key.tenant, owner_id, charged)
         stamp = change.stamp()
         decided = decide(session, make(stamp, replace(facts, taken=taken)))
         if decided.events:
