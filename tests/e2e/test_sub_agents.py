@@ -178,6 +178,9 @@ def test_stopping_a_turn_stops_its_children(client: Client) -> None:
     turn = client.start(slow, agent_id="helper")
     child = child_of(client, turn.session_id)
     until(lambda: client.session(child)["calls"])
+    (waits,) = client.session(turn.session_id)["calls"]
+    assert (waits["kind"], waits["session_id"]) == ("sub_agent", child)
+    assert waits["agent_id"] == "poet"
 
     stopped = client.http.post(f"/v1/sessions/{turn.session_id}/turns/{turn.turn_id}/cancel")
 

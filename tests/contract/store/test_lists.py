@@ -12,7 +12,7 @@ from everturn.ports.lists import Listed, ListPage
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Quarantine, SessionKey
 from everturn.protocol.ids import uuid7, uuid7_ms
-from everturn.session.events.sessions import Owner, SessionCreated, TurnStarted
+from everturn.session.events.sessions import Owner, Parent, SessionCreated, TurnStarted
 from everturn.session.events.stored import Event
 from sample_events import NOON_MS, commit
 
@@ -74,6 +74,25 @@ def test_sessions_are_listed_by_their_last_turn_the_newest_first(store: SessionS
         last_turn_ms=NOON_MS + 9 * MINUTE_MS,
         session=latest.session,
     )
+
+
+def test_children_are_in_no_list_also_when_another_turn_of_theirs_begins(
+    store: SessionStore,
+) -> None:
+    begin(store, "a", 0)
+    key, parent = SessionKey("acme", "child"), Parent(session_id="a", tool_call_id="c1")
+    created = SessionCreated(
+        session_id="child",
+        agent_id="poet",
+        owner=Owner(id="ada"),
+        ancestry=("a",),
+        parent=parent,
+    )
+    store.append(commit(key, None, [created], created=uuid7(NOON_MS, b"0123456789")))
+
+    go_on(store, "child", 9)
+
+    assert (walked(store, 10), walked(store, 10, "ada")) == ([["a"]], [["a"]])
 
 
 def test_a_list_goes_on_behind_a_place(store: SessionStore) -> None:

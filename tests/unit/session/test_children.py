@@ -16,7 +16,7 @@ from everturn.session.mail_commands import (
     NoteStart,
     StartFailed,
 )
-from everturn.session.propose import SendOut, StartSubAgent, propose
+from everturn.session.propose import CROSSINGS, SendOut, StartSubAgent, propose
 from everturn.session.state import CallStatus, status_of
 from unit.session.building import made, only, said, types
 from unit.session.children import (
@@ -98,6 +98,18 @@ def test_a_call_without_a_message_is_an_error_at_once(arguments: str) -> None:
     assert story.messages()[-1]["role"] == "tool"
     assert "message" in story.messages()[-1]["content"]
     assert story.session.calls[0].kind == "llm_call"
+
+
+def test_ten_children_are_started_at_once_and_others_as_these_are_there() -> None:
+    story = calling(*(made(f"c{n}", "poet", '{"message": "rain"}') for n in range(12)))
+
+    first = propose(story.session).effects
+    story.do(lambda at, facts: NoteStart(at, facts, "c0", 1))
+    then = propose(story.session).effects
+
+    assert first == tuple(StartSubAgent(f"c{n}", 1) for n in range(CROSSINGS))
+    assert then[:CROSSINGS] == tuple(StartSubAgent(f"c{n}", 1) for n in range(1, CROSSINGS + 1))
+    assert [type(one) for one in then[CROSSINGS:]] == [SendOut]
 
 
 # ---- starting

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from everturn.session.slots import has_room, may_go_live
 from everturn.session.state import Call, CallStatus, Decision, Session, has_next
+
+CROSSINGS: Final = 10
+"""Children that are started at once, and entries of the outbox that are carried at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def propose(session: Session) -> Proposals:
         for call in session.calls
         if call.kind == "sub_agent" and _runs(call) and not call.is_started
     ]
-    effects = (*last_words, *models[:1], *deliveries, *starts, *_on_their_way(session))
+    effects = (*last_words, *models[:1], *deliveries, *starts[:CROSSINGS], *_on_their_way(session))
     return Proposals(effects, due_ms, subject, _is_ready(session))
 
 
@@ -114,11 +118,12 @@ def _on_their_way(session: Session) -> list[SendOut]:
     """Return what can be carried: in order for each target, to a child once it is there. B-6."""
     first = {one.target: one for one in reversed(session.outbox)}
     held = {call.session_id for call in session.calls if not call.is_started and call.session_id}
-    return [
+    ready = [
         SendOut(one.seq)
         for one in session.outbox
         if first[one.target] is one and (one.kind != "message" or one.target not in held)
     ]
+    return ready[:CROSSINGS]
 
 
 def _decision_due(decision: Decision) -> int:
