@@ -23,6 +23,7 @@ SLOWLY = "".join(f"[[say:{word}]][[sleep:60]]" for word in WORDS)
 def test_f28_a_stream_that_is_dropped_before_anything_came_goes_on_at_the_same_place(
     client: Client,
 ) -> None:
+    """Conformance 36: E-2, E-3."""
     turn = client.start("[[sleep:300]]" + SLOWLY)
     reader = Reader(client, turn.session_id, {"turn_id": turn.turn_id})
     until(lambda: reader.come_back() and reader.text())  # in the middle of the answer

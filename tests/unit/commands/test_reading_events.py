@@ -302,6 +302,7 @@ def test_a_frame_is_its_cursor_its_type_and_its_data() -> None:
 
 
 def test_nothing_new_is_a_comment() -> None:
+    """E-6, O-7."""
     assert sse(Streamed(())) == ": nothing new\n\n"
 
 

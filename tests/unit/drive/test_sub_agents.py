@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from everturn.commands.delete_session import DeleteSession
 from everturn.ports.sessions import SessionKey
 from everturn.protocol.limits import MAX_SPAWN_DEPTH
 from everturn.session.events.children import (
@@ -13,9 +14,9 @@ from everturn.session.events.children import (
     SubAgentTurnCompleted,
 )
 from everturn.session.events.sessions import SessionCreated
-from unit.drive.family import children, echo, events, family, response, settle
+from unit.drive.family import children, echo, events, exists, family, response, settle
 from unit.drive.offspring import ASKS, WORKER, at_first, ended, results, send, spawn
-from unit.drive.world import TENANT
+from unit.drive.world import MACHINE, TENANT
 from unit.session.building import only
 
 # ---- a child answers
@@ -251,3 +252,30 @@ def test_arguments_that_do_not_fit_start_nothing() -> None:
     assert children(world) == []
     assert len(results(world)) == 2
     assert all("message" in one for one in results(world))
+
+
+def test_deleting_a_session_deletes_all_below_it_and_nothing_else() -> None:
+    """What a user saw: a conversation that was deleted, and could be read in its children."""
+    world = family(helper={**WORKER, "sub_agents": [{"id": "poet"}]}, poet=WORKER)
+    world.submit("I am another.", session="other", agent="poet")
+    settle(world)
+
+    def deeper(request: dict[str, Any]) -> Any:
+        depth = len(request["ancestry"])
+        if request["trigger"]["type"] != "client.messages" or depth > 1:
+            return echo(request)
+        child = f"child-{depth}"
+        actions = [spawn(child, f"c{depth}"), send(child, "x"), spawn("other", f"o{depth}")]
+        return response({**request["proposed"], "actions": actions})
+
+    world.decider.answer = deeper
+    world.submit("Go.")
+    settle(world)
+    family_ = ["s1", "child-0", "child-1"]
+    before = [exists(world, one) for one in family_]
+
+    done = DeleteSession(world.store, world.clock, lambda: 0.0)(MACHINE, "s1")
+
+    assert (before, done) == ([True] * 3, True)
+    assert [exists(world, one) for one in family_] == [False] * 3
+    assert exists(world, "other")

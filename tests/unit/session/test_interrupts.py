@@ -193,7 +193,7 @@ def test_a_frontend_does_not_resume_what_others_raised() -> None:
 
 
 def test_two_interrupts_are_answered_in_the_order_of_their_clearing() -> None:
-    """I-9."""
+    """I-2, I-9: several may be open at once."""
     story = paused()
     interrupt(story, "int-2", "machine")
     before = len(story.asked)

@@ -25,7 +25,7 @@ def stop(story: Story, interrupt_id: str = "int-1", origin: Any = "machine") -> 
 
 
 def test_a_view_that_leaves_a_paused_branch_runs_and_the_pause_waits_for_who_returns() -> None:
-    """I-7, T-3.3, T-13, conformance 26."""
+    """I-3, I-7, T-3.3, T-13, conformance 26."""
     story = Story()
     talk(story, "u1/a1")
     base = story.messages()

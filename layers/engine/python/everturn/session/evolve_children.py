@@ -40,7 +40,8 @@ def with_child_event(session: Session, event: ChildEvent) -> Session:
     """Return `session` as an event of a sub-agent call leaves it."""
     match event:
         case SubAgentRequested():
-            return replace(session, calls=(*session.calls, _call(session, event)))
+            calls = (*session.calls, _call(session, event))
+            return replace(session, calls=calls, children=session.children + 1)
         case SubAgentDispatched():
             return with_call(
                 session,

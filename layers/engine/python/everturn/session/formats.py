@@ -61,7 +61,7 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
     held = later or asked or bool(session.interrupts or session.waits or session.aborting)
     held = held or session.is_cancelled or session.spent is not None or session.branches > 0
     held = held or bool(session.parent or session.inbox or session.outbox)
-    held = held or any(call.kind == "sub_agent" for call in session.calls)
+    held = held or session.children > 0
     if is_workers or held or any(event.type in SECOND for event in events):
         return 2
     return FORMAT

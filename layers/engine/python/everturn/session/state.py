@@ -286,6 +286,8 @@ class Session:
     parent: Parent | None = None
     ancestry: tuple[str, ...] = ()
     """From the root session to the direct parent. Source: decision-protocol Q-7."""
+    children: int = 0
+    """Sub-agents that it may have started so far."""
     has_reported: bool = False
     """Of a child: its first turn is over, and nothing later concerns its parent. Source: B-13."""
     inbox: tuple[Waiting, ...] = ()
