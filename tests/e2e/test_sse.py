@@ -141,7 +141,7 @@ def test_a_stream_brings_the_answer_word_by_word(client: Client) -> None:
         event["seq"] for event in client.events(turn.session_id, turn.turn_id)
     ]
     assert len({at for at, _, _ in reader.frames}) == len(reader.frames)
-    assert len(statuses) > 4
+    assert len(statuses) > 3  # several answers while it is said
 
 
 def test_a_stream_of_one_turn_ends_for_good(client: Client) -> None:
