@@ -11,9 +11,8 @@ import pytest
 
 from e2e.client import Client, message_body
 from e2e.conftest import Enter
+from e2e.unresolved import UNRESOLVED
 from everturn_local.runtime import LocalRuntime
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
 
 PNG = b"\x89PNG\r\n" + bytes(range(256)) * 20_000
 """Five MB: more than a message may have."""
@@ -69,12 +68,7 @@ def test_type_length_name_and_hash_are_part_of_the_signature(client: Client) -> 
     assert minted["headers"]["content-length"] == str(len(PNG))
 
 
-@pytest.mark.refused(
-    AnthropicRule.SOURCE,
-    BedrockRule.BLOCK_TYPE,
-    BedrockRule.SHAPE,
-    reason="nobody puts the upload in the place of its reference yet",
-)
+@UNRESOLVED
 def test_a_reference_stands_in_the_transcript_as_it_was_sent(client: Client) -> None:
     minted = uploaded(client)
     content = [
