@@ -85,6 +85,27 @@ def test_a_busy_session_takes_messages_in_the_order_of_their_coming() -> None:
     assert [one.turn_id for one in only(TurnStarted, events(world, "s2"))][-2:] == waiting
 
 
+def test_one_driver_works_off_what_waits_for_an_agent_that_the_engine_decides() -> None:
+    """IB-4: also what came before the model's window begins."""
+    world = pair(poet={"tools": [{"name": "look", "handler": "client"}]})
+    world.submit("[[call:look]]", turn="t9", session="s2", agent="poet")
+    settle(world)
+    world.decider.answer = writing(send("s2", "one"), send("s2", "two"), send("s2", "three"))
+    world.submit("Write to it.")
+    settle(world)
+    sent = len(world.wake.sent)
+
+    Cancels(world.changer()).turn(MACHINE, "s2", "t9", {"keep_inbox": True})
+    settle(world)
+
+    assert [text for role, text in world.texts("s2") if role == "assistant"][-3:] == [
+        "echo: one",
+        "echo: two",
+        "echo: three",
+    ]
+    assert len(world.wake.sent) == sent + 1
+
+
 def test_a_cancelled_turn_takes_waiting_messages_with_it_unless_they_are_to_stay() -> None:
     """session-log CA-1."""
     world = pair(poet=LOOKS)

@@ -119,6 +119,32 @@ def test_the_same_message_to_oneself_twice_is_one() -> None:
     assert len(only(InboxEnqueued, story.log)) == 1
 
 
+def test_a_message_to_oneself_with_an_id_that_was_there_is_dropped() -> None:
+    """B-14: whether its turn is over, or the id is that of another message."""
+    story = sends("s1", id="m1")
+    story.submit()
+    once = len(only(InboxEnqueued, story.log))
+    known = story.messages()[0]["id"]
+
+    for message_id in ("m1", known):
+        send = {
+            "type": "message.send",
+            "session_id": "s1",
+            "message": {"id": message_id, "role": "user", "content": "again"},
+        }
+        left = [send]
+        story.worker_ = lambda request, left=left: (  # type: ignore[misc]  # one answer each
+            {**request["proposed"], "actions": [left.pop()]}
+            if request["trigger"]["type"] == "client.messages" and left
+            else echo(request)
+        )
+        story.submit("More.", turn_id=f"t-{message_id}")
+
+    assert once == 1
+    assert len(only(InboxEnqueued, story.log)) == 1
+    assert len(only(MessageRequested, story.log)) == 3
+
+
 # ---- coming in
 
 
@@ -164,6 +190,21 @@ def test_a_message_that_is_there_changes_nothing() -> None:
     assert take(story) == ()
     story.proceed()
     assert take(story) == ()
+
+
+def test_a_message_whose_id_somebody_took_meanwhile_gets_another_one() -> None:
+    """What a user saw: a session that nobody could drive any more."""
+    story = Story()
+    story.submit("First.")
+    take(story)
+    story.answer("One.")
+    story.submit(view=(*story.messages(), {**RAIN, "content": "mine"}))
+    story.answer("Two.")
+
+    story.proceed()
+
+    said = [(one["content"], one["id"] == "m1") for one in story.messages()[-2:]]
+    assert said == [("Two.", False), ("rain", False)]
 
 
 def test_a_message_waits_for_the_end_of_the_turn() -> None:

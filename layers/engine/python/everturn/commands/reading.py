@@ -95,7 +95,7 @@ class SessionReader:
         """
         wanted = [*ranges(session, session.window.from_seq)]
         open_seqs = {call.seq for call in session.calls}
-        open_seqs |= {one.seq for one in session.inbox[:1]}
+        open_seqs |= {one.seq for one in session.inbox}
         open_seqs |= {seq for one in session.decisions for seq in (one.seq, one.dispatched_seq)}
         for seq in sorted(open_seqs - {0}):
             if not any(low <= seq <= high for low, high in wanted):

@@ -50,8 +50,10 @@ def _record(journal: Journal, waiting: Waiting) -> None:
     decision_id = _queue(journal, waiting, QueuedPrivate())
     journal.add(DecisionCompleted(turn_id=journal.turn_id, id=decision_id))
     _admit(journal)
-    body = same_as(waiting.seq, "message")
-    journal.write(message, MessageSource(kind="agent"), {"message": body})
+    refs = {"message": same_as(waiting.seq, "message")}
+    if journal.is_known(message["id"]):  # somebody else's came with that id meanwhile
+        message, refs = {**message, "id": journal.mint()}, {}
+    journal.write(message, MessageSource(kind="agent"), refs)
     held = journal.facts.agent
     if held.layered:
         update_agent(journal, layered_config(held.config, held.layered, ()), ())

@@ -13,7 +13,8 @@ from everturn.rejections import ForbiddenTarget, UnknownTarget
 from everturn.session.commands import Reading
 from everturn.session.decide.inbox import enqueue, turn_of_message
 from everturn.session.events.children import SubAgentRequested
-from everturn.session.events.mail import MessageRequested, OutboxDelivered
+from everturn.session.events.mail import InboxEnqueued, MessageRequested, OutboxDelivered
+from everturn.session.events.messages import MessageNew
 from everturn.session.journal import Journal
 from everturn.session.mail_commands import NoteSent
 from everturn.session.refs import same_as
@@ -48,8 +49,17 @@ def send(journal: Journal, action: Mapping[str, Any], reading: Reading | None) -
     )
     if target == journal.session.session_id:
         turn_id = turn_of_message(target, message["id"])
-        if not any(one.turn_id == turn_id for one in journal.session.inbox):
+        if not _is_here(journal, message["id"], turn_id):
             enqueue(journal, message, turn_id, {"message": same_as(seq, "message")})
+
+
+def _is_here(journal: Journal, message_id: str, turn_id: str) -> bool:
+    """Return whether the session has, or has had, a message of that id: it drops the second one."""
+    return any(
+        (isinstance(event, InboxEnqueued) and event.turn_id == turn_id)
+        or (isinstance(event, MessageNew) and event.id == message_id)
+        for _, event in journal.all_events()
+    )
 
 
 def note_sent(journal: Journal, command: NoteSent) -> None:
