@@ -103,7 +103,7 @@ def _turns(run: Cluster, log: tuple[Logged, ...]) -> Iterator[str]:
     if run.world.head().quarantined is not None:
         ends[f"t{len(ends) + 1}"] = "quarantined"
     wanted = {f"t{n + 1}": run.scenario.end_of(n) for n in range(len(run.scenario.turns))}
-    if {ends.pop(turn_id, "") for turn_id in of_messages} > {"done"}:
+    if {ends.pop(turn_id, "") for turn_id in of_messages} - {"done"}:
         yield "the turn of a message did not end"
     if ends != wanted:
         yield f"the turns ended as {ends}"

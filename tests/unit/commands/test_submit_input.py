@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from everturn.commands.attempts import BUDGET_S
-from everturn.commands.submit_input import Submitted, demo_allowed
+from everturn.commands.demo_switch import demo_allowed
+from everturn.commands.submit_input import Submitted
 from everturn.errors import IdsTaken, StoreUnavailable, VersionConflict
 from everturn.llm.catalogue import Catalogue
 from everturn.ports.callers import Caller

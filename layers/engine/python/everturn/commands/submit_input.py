@@ -14,7 +14,6 @@ from everturn.commands.readings import settlement_reading
 from everturn.commands.second_look import looked_at_again
 from everturn.commands.vanishing import vanishing
 from everturn.errors import DefectError
-from everturn.llm.catalogue import Catalogue
 from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
@@ -29,7 +28,7 @@ from everturn.protocol.client_input import (
 from everturn.protocol.ids import check_new_turn_id
 from everturn.protocol.message import DraftMessage
 from everturn.protocol.wire import to_json
-from everturn.rejections import NotYetSupported, SchemaViolation, UnknownSession
+from everturn.rejections import SchemaViolation, UnknownSession
 from everturn.session.commands import SubmitInput as Submit
 from everturn.session.decide.entry import Decided, decide
 from everturn.session.events.sessions import Owner as SessionOwner
@@ -292,20 +291,3 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
     if any(turn.id == name for turn in head.session.parked):
         return Submitted(wanted.key.session, name, True, "parked")
     return Submitted(wanted.key.session, name, True, "completed") if record is not None else None
-
-
-def demo_allowed(
-    catalogue: Catalogue, tenant_record: Callable[[str], Mapping[str, Any]]
-) -> Callable[[str, Facts], None]:
-    """Return the check that a tenant may use the provider that its agent names."""
-
-    def check(tenant: str, facts: Facts) -> None:
-        if facts.agent.config.get("handler") == "worker":
-            return  # the worker runs its model calls
-        off = tenant_record(tenant).get("demo_provider") == "off"
-        if facts.route.provider == "demo" and (off or catalogue.route("demo") is None):
-            raise NotYetSupported(
-                "The demo provider is switched off here; give the agent another model."
-            )
-
-    return check

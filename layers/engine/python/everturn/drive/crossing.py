@@ -24,8 +24,11 @@ CROSSING_LIMIT_S: Final = 25.0
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
 
+Whose = Callable[[], dict[str, Any]]
+"""Reads the session's owner, where that is needed."""
 
-def starting(effect: StartSubAgent, tools: Tools, holding: Holding, owner: dict[str, Any]) -> Run:
+
+def starting(effect: StartSubAgent, tools: Tools, holding: Holding, owner: Whose) -> Run:
     """Return what begins a child. Source: decision-protocol B-3, R-6."""
     call = holding.session.call(effect.call_id)
     if call is None:
@@ -44,7 +47,7 @@ def starting(effect: StartSubAgent, tools: Tools, holding: Holding, owner: dict[
     return run
 
 
-def sending(effect: SendOut, tools: Tools, holding: Holding, owner: dict[str, Any]) -> Run:
+def sending(effect: SendOut, tools: Tools, holding: Holding, owner: Whose) -> Run:
     """Return what carries an entry of the outbox; what nobody takes is noted as refused."""
     session = holding.session
     out = next(one for one in session.outbox if one.seq == effect.entry)
@@ -61,9 +64,7 @@ def sending(effect: SendOut, tools: Tools, holding: Holding, owner: dict[str, An
     return run
 
 
-def _carrying(
-    out: Outgoing, tools: Tools, holding: Holding, owner: dict[str, Any]
-) -> Callable[[], None]:
+def _carrying(out: Outgoing, tools: Tools, holding: Holding, owner: Whose) -> Callable[[], None]:
     key, crossing = SessionKey(holding.key.tenant, out.target), tools.crossing
     if out.kind == "cancel":
         child = _child(holding, out.target, out.agent_id, out.call_id, owner)
@@ -79,23 +80,22 @@ def _carrying(
     return lambda: crossing.report(key, out.call_id, child_id, report)
 
 
-def _child(
-    holding: Holding, session_id: str, agent_id: str, call_id: str, owner: dict[str, Any]
-) -> Child:
+def _child(holding: Holding, session_id: str, agent_id: str, call_id: str, owner: Whose) -> Child:
     session = holding.session
     return Child(
         SessionKey(holding.key.tenant, session_id),
         agent_id,
-        Owner(**owner),
+        Owner(**owner()),
         (*session.ancestry, session.session_id),
         call_id,
     )
 
 
 def _event(tools: Tools, holding: Holding, seq: int) -> Event:
-    """Return an event with its bodies."""
+    """Return an event with its bodies; one that is at hand costs no request."""
     store, key = tools.store, holding.key
-    for commit in store.materialise(key, store.log(key, seq, seq)):
+    at_hand = [one for one in holding.loaded.logged if one.first_seq <= seq <= one.last_seq]
+    for commit in at_hand or store.materialise(key, store.log(key, seq, seq)):
         for number, event in commit.numbered():
             if number == seq:
                 return event

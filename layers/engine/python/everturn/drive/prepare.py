@@ -80,10 +80,10 @@ class Preparer:
                 noted = last_words(effect, said, self._tools.store, self._holding.key)
                 return Prepared(0, lambda _revoked: noted)
             case StartSubAgent():
-                begins = starting(effect, self._tools, self._holding, self._owner())
+                begins = starting(effect, self._tools, self._holding, self._owner)
                 return Prepared(CROSSING_LIMIT_S, begins)
             case SendOut():
-                sends = sending(effect, self._tools, self._holding, self._owner())
+                sends = sending(effect, self._tools, self._holding, self._owner)
                 return Prepared(CROSSING_LIMIT_S, sends)
 
     def settling(self, settles: Settles) -> MakeCommand | None:

@@ -89,7 +89,8 @@ def mint_token() -> MintToken:
 
 def submit_input(by: str) -> SubmitInput:
     """Return the use case of inputs, signed by the function that runs it."""
-    from everturn.commands.submit_input import SubmitInput, demo_allowed
+    from everturn.commands.demo_switch import demo_allowed
+    from everturn.commands.submit_input import SubmitInput
 
     return SubmitInput(
         store(),
@@ -240,7 +241,7 @@ def uploads_kept() -> Uploads:
 def crossing(by: str) -> Crossing:
     """Return what a driver does in other sessions."""
     from everturn.commands.crossing import Crossing
-    from everturn.commands.submit_input import demo_allowed
+    from everturn.commands.demo_switch import demo_allowed
 
     check_route = demo_allowed(models().catalogue(), tenant_record)
     return Crossing(change_session(by), check_route)

@@ -39,14 +39,14 @@ TOO_DEEP = f"a session below {MAX_SPAWN_DEPTH} others starts no sub-agents; do t
 """Source: decision-protocol B-4."""
 
 
-def spawn(journal: Journal, action: Mapping[str, Any]) -> bool:
-    """Open the call of a `sub_agent.spawn`; returns `False` for an id that was asked for before.
+def spawn(journal: Journal, action: Mapping[str, Any]) -> None:
+    """Open the call of a `sub_agent.spawn`, unless its id was asked for before.
 
     A session that is too deep fails it at once. Source: B-1, B-4, X-6.
     """
     call_id = action["tool_call_id"]
     if journal.was_asked(call_id):
-        return False
+        return
     retry = action.get("retry")
     journal.add(
         SubAgentRequested(
@@ -62,7 +62,6 @@ def spawn(journal: Journal, action: Mapping[str, Any]) -> bool:
     if len(journal.session.ancestry) >= MAX_SPAWN_DEPTH:
         refused = StartFailed(TOO_DEEP, None, retryable=False, detail={"reason": "too_deep"})
         _fail_start(journal, journal.session.calls[-1], refused, attempt=1)
-    return True
 
 
 def start_children(journal: Journal) -> None:
