@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from contract.store.wire import Answer, Wire, error, plain_json
-from everturn.delivery.secret_places import SecretPlaces
 from everturn.errors import SecretUnavailable
+from everturn.outbound.secret_places import SecretPlaces
 from everturn.push.outcome import Sent, Throttled
 from everturn.push.websocket import WebSocketPush
 from everturn.wiring.clients import AWS, SECRETS

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from everturn.delivery.deliver import WebhookDecider
-from everturn.delivery.url_guard import Networks
+from everturn.outbound.url_guard import Networks
 from integration.delivery.hook_server import NOW, Deciders, Worker
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from everturn.commands.cursors import from_cursor, to_cursor
 from everturn.delivery.function_guard import check_function
-from everturn.delivery.url_guard import Networks, UrlRefused, check_url
 from everturn.llm.catalogue import Catalogue, settle
+from everturn.outbound.url_guard import Networks, UrlRefused, check_url
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ARN_PREFIX, AgentLine, AgentRecord, Directory
 from everturn.protocol.agent import AgentDefinition, read_agent, to_config

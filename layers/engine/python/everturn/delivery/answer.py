@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import Literal, assert_never
 
 from everturn.delivery.body import BodyTooLarge, BodyUnreadable, unpacked
-from everturn.delivery.sse import FrameTooLarge, SseFrame, SseParser
 from everturn.errors import RejectedError
+from everturn.outbound.sse import FrameTooLarge, SseFrame, SseParser
 from everturn.ports.decider import Answered, Deferred, DeliveryCode, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.json_text import read_json

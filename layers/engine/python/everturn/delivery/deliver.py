@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 import httpcore
 
 from everturn.delivery.answer import AnswerHead, read_answer
-from everturn.delivery.connection import (
+from everturn.outbound.connection import (
     WATCH,
     AddressRefused,
     DeliveryCancelled,
@@ -20,7 +20,7 @@ from everturn.delivery.connection import (
     Resolve,
     Watch,
 )
-from everturn.delivery.url_guard import Destination, Networks, UrlRefused, check_url
+from everturn.outbound.url_guard import Destination, Networks, UrlRefused, check_url
 from everturn.ports.decider import DeliveryCode, DeliveryFailed, WorkerAnswer, WorkerTarget
 from everturn.protocol.limits import MAX_DELIVERY_BYTES
 from everturn.protocol.signature import sign_body, signed_headers

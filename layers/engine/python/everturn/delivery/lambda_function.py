@@ -21,7 +21,6 @@ from botocore.exceptions import (
 )
 
 from everturn.delivery.answer import to_retry_after_s
-from everturn.delivery.connection import POLL_S
 from everturn.delivery.function_answer import (
     from_function_error,
     from_lambda_error,
@@ -31,6 +30,7 @@ from everturn.delivery.function_answer import (
     timed_out,
 )
 from everturn.delivery.function_guard import check_function
+from everturn.outbound.connection import POLL_S
 from everturn.ports.decider import DeliveryCode, DeliveryFailed, WorkerAnswer, WorkerTarget
 from everturn.protocol.limits import LAMBDA_PAYLOAD_BYTES, MAX_DECISION_BODY_BYTES
 

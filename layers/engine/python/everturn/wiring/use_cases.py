@@ -253,9 +253,9 @@ def advance_session() -> AdvanceSession:
     from everturn.delivery.by_target import DeciderByTarget
     from everturn.delivery.deliver import WebhookDecider
     from everturn.delivery.lambda_function import LambdaDecider
-    from everturn.delivery.secret_places import SecretPlaces
     from everturn.drive.advance import AdvanceSession
     from everturn.drive.tools import Tools
+    from everturn.outbound.secret_places import SecretPlaces
     from everturn.session.commands import Deliveries
 
     limit_s = settings().max_child_run_seconds

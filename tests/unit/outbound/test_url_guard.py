@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from everturn.delivery.url_guard import (
+from everturn.outbound.url_guard import (
     Destination,
     Networks,
     UrlRefused,

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpcore
 
-from everturn.delivery.url_guard import Networks, allowed_address
+from everturn.outbound.url_guard import Networks, allowed_address
 
 Resolve = Callable[[str, int], Sequence[str]]
 """Host and port -> IP addresses in order of preference; raises OSError as `getaddrinfo` does."""

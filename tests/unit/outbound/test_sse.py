@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everturn.delivery.sse import FrameTooLarge, SseFrame, SseParser
+from everturn.outbound.sse import FrameTooLarge, SseFrame, SseParser
 
 LINES = st.lists(
     st.sampled_from(
