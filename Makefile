@@ -17,6 +17,8 @@ LOCAL_STAMP := $(VENV)/.local-$(call digest,requirements/local.txt)
 DEV_STAMP := $(VENV)/.dev-$(call digest,requirements/dev.txt)
 LAYER_WHEELS := $(VENV)/layer-wheels-$(call digest,layers/dependencies/requirements.txt)
 PROJECT_STAMP := $(VENV)/.project-$(call digest,pyproject.toml)
+NODE := tests/providers
+NODE_STAMP := $(NODE)/node_modules/.lock-$(call digest,$(NODE)/package-lock.json)
 
 SOURCES := $(wildcard functions layers/engine/python local tests bench examples)
 SAM_ENV := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1
@@ -52,8 +54,15 @@ $(LAYER_WHEELS): | $(LOCAL_STAMP)
 		-r layers/dependencies/requirements.txt
 	@mv $@.part $@
 
+# A model provider's wire, spoken by a server that tests start; `npm ci` begins with an empty folder.
+$(NODE_STAMP):
+	@command -v npm >/dev/null || { echo "npm, with Node 20 or newer, is needed for the tests" >&2; exit 1; }
+	@echo "building $(NODE)/node_modules from $(NODE)/package-lock.json"
+	@npm ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+	@touch $@
+
 .PHONY: venv
-venv: $(DEV_STAMP) $(PROJECT_STAMP) $(LAYER_WHEELS) ## Build the whole environment in .venv.
+venv: $(DEV_STAMP) $(PROJECT_STAMP) $(LAYER_WHEELS) $(NODE_STAMP) ## Build the whole environment in .venv.
 
 .PHONY: lock
 lock: $(DEV_STAMP) ## Write the lock files again (UPGRADE=--upgrade for newer versions).
@@ -151,5 +160,5 @@ deploy: build ## Build, then deploy with sam for the same Python (PARAMETERS="Na
 
 .PHONY: clean
 clean: ## Remove the environment and everything built.
-	@rm -rf $(VENV) .aws-sam .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	@rm -rf $(VENV) $(NODE)/node_modules .aws-sam .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

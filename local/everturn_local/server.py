@@ -55,6 +55,8 @@ class GatewayServer:
 
         config = uvicorn.Config(
             Starlette(routes=list(routes), lifespan=lifespan),
+            loop="asyncio",  # and h11, also where something else brought uvloop and httptools
+            http="h11",
             ws=FrameLimitProtocol,
             ws_max_size=MESSAGE_MAX_BYTES,
             ws_ping_interval=None,
