@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from everturn.delivery.answer import AnswerHead, read_answer, to_retry_after_s
+from everturn.delivery.answer import AnswerHead, read_answer
+from everturn.outbound.retry_after import to_retry_after_s
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DecisionResponse
 from everturn.protocol.limits import MAX_DECISION_BODY_BYTES, MAX_SSE_FRAME_BYTES

@@ -10,7 +10,7 @@ from everturn.drive.lease import Lease
 from everturn.errors import QueueUnavailable
 from everturn.llm.chunks import Chunk, Finished, TextDelta, UsageReported
 from everturn.ports.decider import Answered, WorkerAnswer, WorkerTarget
-from everturn.ports.model import Model
+from everturn.ports.model import NOTHING_BESIDE, Beside, Model
 from everturn.ports.sessions import SessionKey
 from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.llm import LlmRequest, Usage
@@ -74,6 +74,7 @@ class ScriptedModel:
     def __init__(self, *steps: Step) -> None:
         self._steps = list(steps)
         self.requests: list[tuple[LlmRequest, int]] = []
+        self.beside: list[Beside] = []
         self.between: Callable[[], None] = lambda: None
 
     def stream(
@@ -83,8 +84,10 @@ class ScriptedModel:
         attempt: int,
         cancelled: Callable[[], bool],
         failed_tool_calls: frozenset[str] = frozenset(),
+        beside: Beside = NOTHING_BESIDE,
     ) -> Iterator[Chunk]:
         del cancelled
+        self.beside.append(beside)
         LEDGER.note(to_json(request), failed_tool_calls)
         self.requests.append((request, attempt))
         for one in self._steps.pop(0):

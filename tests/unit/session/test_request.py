@@ -54,6 +54,7 @@ def test_a_header_holds_all_that_is_not_history() -> None:
             "max_completion_tokens": 100,
             "reasoning": {"effort": "low"},
             "stop": ["END"],
+            "output_schema": {},
         },
         "system": "You answer briefly.",
         "tools": [

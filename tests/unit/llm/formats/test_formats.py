@@ -48,7 +48,7 @@ REQUEST: dict[str, Any] = {
         {"name": "stop", "description": ""},
     ],
     "temperature": 0.5,
-    "max_completion_tokens": 100,
+    "max_completion_tokens": 5000,
     "stop": ["END"],
     "reasoning": {"effort": "low", "exclude": True},
 }
@@ -85,7 +85,7 @@ def test_a_request_in_openais_body() -> None:
             },
         ],
         "temperature": 0.5,
-        "max_completion_tokens": 100,
+        "max_completion_tokens": 5000,
         "stop": ["END"],
         "reasoning_effort": "low",
     }
@@ -97,7 +97,7 @@ def test_a_request_in_anthropics_body() -> None:
 
     assert body == {
         "model": "m-large",
-        "max_tokens": 100,
+        "max_tokens": 5000,
         "system": "Be brief.\n\nBe kind.",
         "messages": [
             {
@@ -152,7 +152,6 @@ def test_a_request_in_anthropics_body() -> None:
             {"name": "get_weather", "description": "Tells it.", "input_schema": SCHEMA},
             {"name": "stop", "description": "", "input_schema": NONE},
         ],
-        "temperature": 0.5,
         "stop_sequences": ["END"],
         "thinking": {"type": "enabled", "budget_tokens": 2048},
     }
@@ -176,7 +175,7 @@ def test_how_much_a_model_thinks(reasoning: dict[str, Any], budget: int | None) 
     body = anthropic.to_body({"model": "m", "messages": [], "reasoning": reasoning})
 
     assert body.get("thinking", {}).get("budget_tokens") == budget
-    assert body["max_tokens"] == 8192
+    assert body["max_tokens"] == 8192 + (budget or 0)  # a budget must be below it
 
 
 def test_arguments_that_are_no_object_become_an_empty_one() -> None:

@@ -28,7 +28,6 @@ from everturn.session.request import digest
 from everturn.tools.schema import compile_schema
 
 NOT_YET: Final = (
-    "output_schema",
     "guards",
     "plan_mode",
     "compaction",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Literal, assert_never
 
-from everturn.delivery.body import BodyTooLarge, BodyUnreadable, unpacked
 from everturn.errors import RejectedError
+from everturn.outbound.body import BodyTooLarge, BodyUnreadable, unpacked
+from everturn.outbound.retry_after import to_retry_after_s
 from everturn.outbound.sse import FrameTooLarge, SseFrame, SseParser
 from everturn.ports.decider import Answered, Deferred, DeliveryCode, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DECISION_RESPONSE
@@ -21,7 +21,6 @@ from everturn.protocol.wire import parse
 MAX_STREAM_BYTES = 64 * 1024 * 1024
 """All frames together: a long answer, told in a provider's wordy chunks, is some 30 MB."""
 MAX_ERROR_CHARS = 1000
-MAX_RETRY_AFTER_S = 3600.0
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}")
 
@@ -90,21 +89,6 @@ def refused_status(head: AnswerHead, now_epoch_s: float) -> DeliveryFailed:
         status=head.status,
         retry_after_s=retry_after_s,
     )
-
-
-def to_retry_after_s(value: str, now_epoch_s: float) -> float | None:
-    """Read a Retry-After header, seconds or a date; None where it says nothing readable.
-
-    Never below 0 nor above an hour. Source: RFC 9110, 10.2.3.
-    """
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return min(float(text[:9]), MAX_RETRY_AFTER_S)
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - now_epoch_s
-    except (ValueError, OverflowError):
-        return None
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
 
 
 def _read_json(head: AnswerHead, body: bytes) -> WorkerAnswer:

@@ -20,7 +20,6 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from everturn.delivery.answer import to_retry_after_s
 from everturn.delivery.function_answer import (
     from_function_error,
     from_lambda_error,
@@ -31,6 +30,7 @@ from everturn.delivery.function_answer import (
 )
 from everturn.delivery.function_guard import check_function
 from everturn.outbound.connection import POLL_S
+from everturn.outbound.retry_after import to_retry_after_s
 from everturn.ports.decider import DeliveryCode, DeliveryFailed, WorkerAnswer, WorkerTarget
 from everturn.protocol.limits import LAMBDA_PAYLOAD_BYTES, MAX_DECISION_BODY_BYTES
 

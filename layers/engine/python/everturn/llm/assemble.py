@@ -80,6 +80,8 @@ class Assembler:
         self._drafts: dict[int, _Draft] = {}
         self._finished: Finished | None = None
         self._usage: Usage | None = None
+        self.cost: str | None = None
+        """What the provider says that the attempt has cost, in dollars."""
 
     @property
     def usage(self) -> Usage | None:
@@ -110,10 +112,10 @@ class Assembler:
                 self._call_delta(chunk)
             case BlockEnd(index=index, block=block):
                 self._close(index, block)
-            case UsageReported(usage=usage):
+            case UsageReported(usage=usage, cost=cost):
                 if self._usage is not None:
                     raise malformed("a second usage report")
-                self._usage = usage
+                self._usage, self.cost = usage, cost
             case Finished():
                 self._finished = chunk
             case _:

@@ -102,6 +102,8 @@ class UsageReported:
     """What the attempt has cost; at most one, before `Finished`."""
 
     usage: Usage
+    cost: str | None = None
+    """In dollars, where the provider says it itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ _NORMAL: Final = {
     "function_call": FinishReason.TOOL_CALLS,
     "max_tokens": FinishReason.LENGTH,
     "max-tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.CONTENT_FILTER,
 }
 

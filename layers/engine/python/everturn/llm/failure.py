@@ -40,12 +40,22 @@ class ModelFailed(TerminalError):
         status: int | None = None,
         retry_after_s: float | None = None,
         request_id: str | None = None,
+        provider_code: str | None = None,
+        provider_message: str | None = None,
+        reason: str | None = None,
     ) -> None:
+        """`provider_code` and `provider_message` are the provider's own words, bounded.
+
+        `reason` says more than the code does, in our words.
+        """
         super().__init__(message)
         self.code = code
         self.status = status
         self.retry_after_s = retry_after_s
         self.request_id = request_id
+        self.provider_code = provider_code
+        self.provider_message = provider_message
+        self.reason = reason or code.lower()
 
 
 class ModelAborted(TerminalError):
@@ -88,11 +98,15 @@ def consequence(code: FailureCode) -> Consequence:
 
 def detail_of(failure: ModelFailed) -> dict[str, str | int]:
     """Return the `detail` of a failed call's event, absent facts left out. Source: ST-12."""
-    detail: dict[str, str | int] = {"reason": failure.code.lower()}
+    detail: dict[str, str | int] = {"reason": failure.reason}
     if failure.status is not None:
         detail["status"] = failure.status
     if failure.retry_after_s is not None:
         detail["retry_after_ms"] = round(failure.retry_after_s * 1000)
     if failure.request_id is not None:
         detail["request_id"] = failure.request_id
+    if failure.provider_code is not None:
+        detail["provider_code"] = failure.provider_code
+    if failure.provider_message is not None:
+        detail["provider_message"] = failure.provider_message
     return detail

@@ -1,4 +1,4 @@
-"""Sockets to workers, to checked addresses only and watched throughout; HTTP is done elsewhere."""
+"""Sockets to checked addresses only, watched throughout; HTTP is done elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -22,7 +23,7 @@ POLL_S = 0.1
 CONNECT_S = 5.0
 """For one address: to connect, and to shake hands."""
 WRITE_STALL_S = 20.0
-"""For one piece of the request; a worker that takes nothing for so long is lost."""
+"""For one piece of the request; a server that takes nothing for so long is lost."""
 MAX_ADDRESSES = 3
 
 _PIECE_BYTES = 16 * 1024
@@ -39,13 +40,17 @@ class AddressRefused(Exception):
 class Watch:
     """The limits of one delivery: a moment of time and a question to ask; notes what was sent."""
 
-    __slots__ = ("_cancelled", "_deadline_s", "bytes_sent")
+    __slots__ = ("_cancelled", "_deadline_s", "_idle_s", "bytes_sent")
 
-    def __init__(self, timeout_s: float, cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self, timeout_s: float, cancelled: Callable[[], bool], idle_s: float = inf
+    ) -> None:
+        """Begin now; `idle_s` is how long one read may bring nothing."""
         self._deadline_s = monotonic() + timeout_s
         self._cancelled = cancelled
+        self._idle_s = idle_s
         self.bytes_sent = False
-        """False: the worker cannot have seen anything of the request."""
+        """False: the server cannot have seen anything of the request."""
 
     def left_s(self) -> float:
         """Return the time that is left, more than 0.
@@ -58,6 +63,14 @@ class Watch:
         if left_s <= 0:
             raise httpcore.TimeoutException
         return left_s
+
+    def quiet_until_s(self) -> float:
+        """Return the moment, by the monotonic clock, up to which a read may bring nothing."""
+        return monotonic() + self._idle_s
+
+    def shorten(self, timeout_s: float) -> None:
+        """Leave `timeout_s` from now, where more was left."""
+        self._deadline_s = min(self._deadline_s, monotonic() + timeout_s)
 
 
 WATCH: ContextVar[Watch] = ContextVar("watch")
@@ -115,12 +128,14 @@ class WatchedStream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """Return the next bytes, `b""` at the end."""
         watch = WATCH.get()
+        quiet_until_s = watch.quiet_until_s()
         while True:
             wait_s = min(watch.left_s(), POLL_S)
             try:
                 return self._stream.read(max_bytes, timeout=wait_s)
             except httpcore.ReadTimeout:
-                continue
+                if monotonic() >= quiet_until_s:
+                    raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
         """Send all of `buffer`, in pieces."""

@@ -1,4 +1,4 @@
-"""Signing secrets by the place where they are kept; none is ever stored or logged here."""
+"""Secrets by the place where they are kept; none is ever stored or logged here."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class SecretPlaces:
 
     @cached_property
     def _in_secrets_manager(self) -> SecretsProvider:
-        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only who has a secret pays
 
         return parameters.SecretsProvider(boto3_client=self._secrets)
 
     @cached_property
     def _in_parameter_store(self) -> SSMProvider:
-        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only who has a secret pays
 
         return parameters.SSMProvider(boto3_client=self._ssm)
 
@@ -53,14 +53,14 @@ class SecretPlaces:
             )
         value = self._variable(place.get("env") or "")
         if not value:
-            raise SecretUnavailable("the worker's signing secret is not set")
+            raise SecretUnavailable("the secret is not set")
         return value
 
     def _read(self, read: Callable[[], object]) -> str:
-        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only signed workers pay
+        from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only who has a secret pays
 
         try:
             return str(read())
         except parameters.GetParameterError as error:
-            message = "the worker's signing secret could not be read"
+            message = "the secret could not be read"
             raise SecretUnavailable(message, retry_after_s=1.0) from error

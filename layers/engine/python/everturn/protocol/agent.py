@@ -23,7 +23,7 @@ from everturn.protocol.agent_options import (
 from everturn.protocol.budgets import Budgets
 from everturn.protocol.call import Handler
 from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
-from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens
+from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens, ToolChoice
 from everturn.protocol.wire import Json, JsonSchema, Maybe, Number, Seq, WireModel, parse
 from everturn.rejections import (
     DuplicateToolName,
@@ -106,6 +106,8 @@ class AgentConfig(WireModel):
     temperature: Maybe[Temperature] = None
     stop: Maybe[Seq[str]] = None
     max_completion_tokens: Maybe[Tokens] = None
+    tool_choice: Maybe[ToolChoice] = None
+    parallel_tool_calls: Maybe[bool] = None
     guards: Maybe[Guards] = None
     plan_mode: Maybe[bool] = None
     compaction: Maybe[Compaction] = None

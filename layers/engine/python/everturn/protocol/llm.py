@@ -41,8 +41,18 @@ class ReasoningConfig(WireModel):
     enabled: Maybe[bool] = None
 
 
+class NamedTool(WireModel):
+    """The one tool that a model must call."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | NamedTool
+"""Whether the model may, must not or must call a tool, or which one."""
+
+
 class LlmRequest(WireModel):
-    """A model request with every field filled. The last two are ours (O-3), absent by default."""
+    """A model request with every field filled; from `stop` on ours (O-3), absent by default."""
 
     model: str
     messages: Seq[DraftMessage]
@@ -52,6 +62,8 @@ class LlmRequest(WireModel):
     reasoning: Maybe[ReasoningConfig] = None
     stop: Maybe[Seq[str]] = None
     output_schema: Maybe[JsonSchema] = None
+    tool_choice: Maybe[ToolChoice] = None
+    parallel_tool_calls: Maybe[bool] = None
 
 
 class ResponseImage(WireModel):

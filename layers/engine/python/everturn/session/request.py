@@ -23,7 +23,15 @@ DERIVATION: Final = 1
 NO_RESULT: Final = '{"error":"no result was recorded"}'
 """Stands in a request where a tool call has no result on the path. Source: L-4."""
 
-CALL_SETTINGS: Final = ("temperature", "max_completion_tokens", "reasoning", "stop")
+CALL_SETTINGS: Final = (
+    "temperature",
+    "max_completion_tokens",
+    "reasoning",
+    "stop",
+    "output_schema",
+    "tool_choice",
+    "parallel_tool_calls",
+)
 """What a config may say about a call beside its model; absent where it says nothing."""
 
 

@@ -25,6 +25,7 @@ from everturn.llm.demo.script import Script, parse
 from everturn.llm.demo.steps import Say, Sleep, Turn
 from everturn.llm.demo.turns import turn_to_play
 from everturn.llm.failure import ModelFailed
+from everturn.ports.model import NOTHING_BESIDE, Beside
 from everturn.protocol.json_text import compact
 from everturn.protocol.llm import LlmRequest
 
@@ -96,6 +97,7 @@ class DemoModel:
         attempt: int,
         cancelled: Callable[[], bool],
         failed_tool_calls: frozenset[str] = frozenset(),
+        beside: Beside = NOTHING_BESIDE,  # noqa: ARG002  it has no account and replays nothing
         **aside: Unpack[Aside],
     ) -> Iterator[Chunk]:
         """Yield the chunks of one attempt; the same request and attempt give the same ones.

@@ -23,6 +23,9 @@ BUDGETS: Final = {
 }
 """Tokens of thinking that an effort stands for. Source: W-6."""
 
+MIN_BUDGET: Final = 1024
+"""Least that a model may think. Source: Anthropic API, "Extended thinking"."""
+
 NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 FINISH: Final = {
     "end_turn": "stop",
@@ -37,35 +40,76 @@ class UnsupportedContent(Exception):
     """Content that this format has no place for."""
 
 
-def to_body(request: Mapping[str, Any], failed: frozenset[str] = frozenset()) -> dict[str, Any]:
+def to_body(
+    request: Mapping[str, Any],
+    failed: frozenset[str] = frozenset(),
+    said: Mapping[str, Sequence[dict[str, Any]]] | None = None,
+) -> dict[str, Any]:
     """Return the body of `POST /v1/messages` without its stream flag.
 
-    `failed` are the tool calls whose result is an error. Raises `UnsupportedContent` for audio and
-    video. Source: W-6.
+    `failed` are the tool calls whose result is an error; `said` are blocks to be said again in
+    place of a message, by its id. Raises `UnsupportedContent` for audio and video. Source: W-6.
     """
     messages = request["messages"]
     system = [_text(one.get("content")) for one in messages if one["role"] == "system"]
+    thinking, max_tokens = _thinking(request)
     body: dict[str, Any] = {
         "model": request["model"],
-        "max_tokens": request.get("max_completion_tokens") or DEFAULT_MAX_TOKENS,
-        "messages": _turns(messages, failed),
+        "max_tokens": max_tokens,
+        "messages": _turns(messages, failed, said or {}),
     }
     if system:
         body["system"] = "\n\n".join(system)
     if request.get("tools"):
         body["tools"] = [_tool(tool) for tool in request["tools"]]
-    if request.get("temperature") is not None:
+    if request.get("temperature") is not None and not thinking:  # thinking has its own
         body["temperature"] = request["temperature"]
     if request.get("stop"):
         body["stop_sequences"] = list(request["stop"])
-    budget = _budget(request.get("reasoning") or {})
-    return {**body, "thinking": {"type": "enabled", "budget_tokens": budget}} if budget else body
+    if request.get("tools") and (choice := tool_choice(request)):
+        body["tool_choice"] = choice
+    return {**body, "thinking": thinking} if thinking else body
 
 
-def _budget(reasoning: Mapping[str, Any]) -> int:
+def _thinking(request: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """Return `thinking`, empty for none, and `max_tokens`, which is always above its budget."""
+    asked, budget = request.get("max_completion_tokens"), budget_of(request.get("reasoning") or {})
+    if not budget:
+        return {}, asked or DEFAULT_MAX_TOKENS
+    if asked and asked <= budget:
+        budget = asked - 1
+    if budget < MIN_BUDGET:
+        return {}, asked or DEFAULT_MAX_TOKENS
+    told = {"type": "enabled", "budget_tokens": budget}
+    return told, asked or budget + DEFAULT_MAX_TOKENS
+
+
+def budget_of(reasoning: Mapping[str, Any]) -> int:
+    """Return how many tokens a model may think; 0 for none. Source: W-6."""
     if reasoning.get("enabled") is False or reasoning.get("effort") == "none":
         return 0
-    return reasoning.get("max_tokens") or BUDGETS.get(reasoning.get("effort") or "", 0)
+    if given := reasoning.get("max_tokens"):
+        return max(int(given), MIN_BUDGET)
+    effort = reasoning.get("effort") or ("medium" if reasoning.get("enabled") else "")
+    return BUDGETS.get(effort, 0)
+
+
+def tool_choice(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how tools may be used, empty where nothing is said about it."""
+    wanted = request.get("tool_choice")
+    serial = request.get("parallel_tool_calls") is False
+    match wanted:
+        case Mapping():
+            choice: dict[str, Any] = {"type": "tool", "name": wanted["name"]}
+        case "required":
+            choice = {"type": "any"}
+        case "none":
+            return {"type": "none"}
+        case "auto":
+            choice = {"type": "auto"}
+        case _:
+            choice = {"type": "auto"} if serial else {}
+    return {**choice, "disable_parallel_tool_use": True} if serial else choice
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,14 +126,19 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in content or () if part["type"] == "text")
 
 
-def _turns(messages: Iterable[Mapping[str, Any]], failed: frozenset[str]) -> list[dict[str, Any]]:
+def _turns(
+    messages: Iterable[Mapping[str, Any]],
+    failed: frozenset[str],
+    said: Mapping[str, Sequence[dict[str, Any]]],
+) -> list[dict[str, Any]]:
     """Return the conversation, adjacent messages of one role merged."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         if message["role"] == "system":
             continue
         role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = _blocks(message, failed)
+        again = said.get(message.get("id") or "")
+        blocks = [*again] if again else _blocks(message, failed)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] = [*_as_blocks(turns[-1]["content"]), *_as_blocks(blocks)]
         else:
@@ -110,10 +159,11 @@ def _blocks(message: Mapping[str, Any], failed: frozenset[str]) -> str | list[di
     if not message.get("tool_calls"):
         return _content(content)
     said = _as_blocks(_content(content)) if content else []
-    return [*said, *(_use(call) for call in message["tool_calls"])]
+    return [*said, *(to_tool_use(call) for call in message["tool_calls"])]
 
 
-def _use(call: Mapping[str, Any]) -> dict[str, Any]:
+def to_tool_use(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool call as a block; arguments that are no object become none."""
     try:
         given = json.loads(call["function"]["arguments"] or "{}")
     except ValueError:

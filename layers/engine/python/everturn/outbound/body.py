@@ -1,4 +1,4 @@
-"""A worker's body, read within bounds, packed or not; what it says is `answer.py`'s business."""
+"""The body of an answer, read within bounds, packed or not; what it says is not known here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BodyUnreadable(Exception):
 def unpacked(chunks: Iterable[bytes], encoding: str, *, limit_bytes: int) -> Iterator[bytes]:
     """Yield the body piece by piece, each at most 64 KiB once unpacked.
 
-    Deliveries ask for `identity`; gzip is read all the same, because proxies add it.
+    We ask for `identity`; gzip is read all the same, because proxies add it.
     Raises `BodyTooLarge` before more than `limit_bytes` were yielded, `BodyUnreadable`.
     """
     left = limit_bytes

@@ -1,0 +1,296 @@
+"""Anthropic's Messages API: requests out, events in; sends nothing itself.
+
+Source: Anthropic API reference, version 2023-06-01, "Messages" and "Streaming messages".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from everturn.llm.chunks import Chunk, UsageReported, normal_finish
+from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.llm.formats import anthropic as messages_format
+from everturn.llm.formats.anthropic import UnsupportedContent, budget_of
+from everturn.llm.providers.blocks import Blocks
+from everturn.llm.providers.http_model import Asked, Encoded, frame_object, key_of
+from everturn.llm.providers.names import to_call_id
+from everturn.llm.providers.refusal import error_body, failed_stream
+from everturn.llm.providers.replays import Said, replayed
+from everturn.llm.providers.shape import Shaped, shaped, withdrawn_tools
+from everturn.outbound.sse import SseFrame
+from everturn.protocol.llm import Usage
+
+BASE_URL: Final = "https://api.anthropic.com"
+VERSION: Final = "2023-06-01"
+FINAL_REPORT: Final = "final_report"
+"""Takes a structured answer. Source: runs document, section 7."""
+
+FINAL_TOLD: Final = "Give the final answer by calling this tool once, with all of it."
+CACHED: Final = {"type": "ephemeral"}
+REDACTED: Final = "redacted_thinking"
+
+_VERSIONED: Final = re.compile(r"claude-[a-z]+-(\d)(?:-(\d{1,2}))?(?![0-9])")
+_ADAPTIVE_FROM: Final = (4, 6)
+"""From here on a model decides itself how long it thinks, and is told an effort."""
+
+_NO_TEMPERATURE_FROM: Final = (4, 7)
+_EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+
+
+class AnthropicWire:
+    """`Wire` of api.anthropic.com, and of who speaks like it."""
+
+    provider = "Anthropic"
+
+    def encode(self, asked: Asked) -> Encoded:
+        """Return the request: one POST to `/v1/messages`."""
+        beside = asked.beside
+        reserved = FINAL_REPORT if asked.request.get("output_schema") else ""
+        shape = shaped(_with_limit(asked), takes_turns=True, reserved=reserved)
+        said = {
+            one.message_id: [*_said_blocks(one)]
+            for one in replayed(shape.messages, beside.replays, asked.request["model"])
+        }
+        failed = frozenset(map(to_call_id, asked.failed))
+        try:
+            body = messages_format.to_body(shape.request, failed, said)
+        except UnsupportedContent as error:
+            raise ModelFailed(
+                str(error), FailureCode.INVALID_REQUEST, reason="unsupported_content"
+            ) from error
+        body |= _thinking(asked.request)
+        if not _may_think(body):
+            body.pop("thinking", None)
+        if version_of(body["model"]) >= _NO_TEMPERATURE_FROM:
+            body.pop("temperature", None)
+        _offer_tools(body, shape, asked.request)
+        _mark_for_cache(body)
+        reasoning = asked.request.get("reasoning") or {}
+        return Encoded(
+            url=f"{beside.account.base_url or BASE_URL}/v1/messages",
+            headers={"x-api-key": key_of(beside, self.provider), "anthropic-version": VERSION},
+            body={**body, "stream": True},
+            reader=EventReader(
+                Blocks(
+                    shape.names,
+                    final_tool=reserved or None,
+                    shows_reasoning=not reasoning.get("exclude"),
+                )
+            ),
+        )
+
+
+def version_of(model: str) -> tuple[int, int]:
+    """Return the version in a model's id, (0, 0) where it has none in today's form."""
+    found = _VERSIONED.search(model)
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
+def _with_limit(asked: Asked) -> Mapping[str, Any]:
+    """Return the request with the route's own limit of output where it names none itself."""
+    if asked.request.get("max_completion_tokens") or not asked.beside.default_max_tokens:
+        return asked.request
+    return {**asked.request, "max_completion_tokens": asked.beside.default_max_tokens}
+
+
+def _thinking(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a model that decides itself is told to think; nothing for an older one."""
+    reasoning = request.get("reasoning") or {}
+    budget = budget_of(reasoning)
+    if not budget or version_of(request["model"]) < _ADAPTIVE_FROM:
+        return {}
+    display = "omitted" if reasoning.get("exclude") else "summarized"
+    effort = reasoning.get("effort")
+    if effort is None and reasoning.get("max_tokens"):
+        effort = next(
+            (name for name, tokens in messages_format.BUDGETS.items() if budget <= tokens), "xhigh"
+        )
+    told: dict[str, Any] = {"thinking": {"type": "adaptive", "display": display}}
+    if effort:
+        told["output_config"] = {"effort": _EFFORTS.get(effort, effort)}
+    return told
+
+
+def _may_think(body: Mapping[str, Any]) -> bool:
+    """Return whether `thinking` may stay as it is.
+
+    With a budget, a loop that is under way must have begun with thinking; one that another model
+    began, or that was made up, goes on without. Source: "Extended thinking with tool use".
+    """
+    if body.get("thinking", {}).get("type") != "enabled":
+        return True
+    *earlier, last = body["messages"]
+    blocks = last["content"] if isinstance(last["content"], list) else []
+    if not any(block["type"] == "tool_result" for block in blocks):
+        return True
+    first = earlier[-1]["content"][0]
+    return first["type"] in {"thinking", REDACTED}
+
+
+def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]) -> None:
+    """Add what is not the agent's: the final report, and tools that only the history has."""
+    for tool in withdrawn_tools(shape):
+        body.setdefault("tools", []).append(_declared(tool["name"], tool["description"], None))
+        body["tool_choice"] = {"type": "none"}
+    schema = request.get("output_schema")
+    if not schema:
+        return
+    final = _declared(FINAL_REPORT, FINAL_TOLD, schema)
+    is_last = not shape.tools  # nothing else is left to do
+    body["tools"] = [*body.get("tools", ()), final]
+    if "thinking" in body:  # which leaves no choice to force
+        body["tool_choice"] = {"type": "auto"}
+    elif is_last or request.get("tool_choice") == "none":
+        body["tool_choice"] = {"type": "tool", "name": FINAL_REPORT}
+    elif request.get("tool_choice") in {None, "auto", "required"}:
+        body["tool_choice"] = {**body.get("tool_choice", {}), "type": "any"}
+
+
+def _declared(name: str, description: str, schema: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "input_schema": schema or messages_format.NO_ARGUMENTS,
+    }
+
+
+def _mark_for_cache(body: dict[str, Any]) -> None:
+    """Mark the end of what stays, and of what has been said, as worth keeping.
+
+    Tools come before the system prompt, so a mark there covers both. Source: "Prompt caching".
+    """
+    if body.get("system"):
+        text = {"type": "text", "text": body["system"], "cache_control": CACHED}
+        body["system"] = [text]
+    elif body.get("tools"):
+        body["tools"] = [*body["tools"][:-1], {**body["tools"][-1], "cache_control": CACHED}]
+    last = body["messages"][-1]
+    content = last["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
+    body["messages"] = [
+        *body["messages"][:-1],
+        {**last, "content": [*blocks[:-1], {**blocks[-1], "cache_control": CACHED}]},
+    ]
+
+
+def _said_blocks(said: Said) -> Iterator[dict[str, Any]]:
+    """Yield a message as the model said it, its thinking signed. Source: "Extended thinking"."""
+    for block in said.blocks:
+        match block["type"]:
+            case "reasoning" if block.get("signature"):
+                yield {
+                    "type": "thinking",
+                    "thinking": block["thinking"],
+                    "signature": block["signature"],
+                }
+            case "text" if block["text"].strip():
+                yield {"type": "text", "text": block["text"]}
+            case "tool-call":
+                yield messages_format.to_tool_use(block["call"])
+            case "redacted_thinking":
+                yield {"type": REDACTED, **json.loads(block["data_json"])}
+            case _:
+                continue
+
+
+class EventReader:
+    """Reads the events of one message."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._kinds: dict[int, str] = {}
+        self._signatures: dict[int, list[str]] = {}
+        self._usage: dict[str, Any] = {}
+        self._reason: str | None = None
+        self.is_done = False
+
+    @property
+    def is_whole(self) -> bool:
+        """The reason for the end stands in the last event but one, with all counts."""
+        return self._reason is not None
+
+    def read(self, frame: SseFrame) -> Iterator[Chunk]:
+        """Yield what an event says; raises `ModelFailed` for an error."""
+        event = frame_object(frame)
+        match event.get("type"):
+            case "content_block_delta":
+                yield from self._piece(event.get("index", 0), event.get("delta") or {})
+            case "content_block_start":
+                yield from self._started(event.get("index", 0), event.get("content_block") or {})
+            case "content_block_stop":
+                yield from self._stopped(event.get("index", 0))
+            case "message_start":
+                self._count((event.get("message") or {}).get("usage"))
+            case "message_delta":
+                self._count(event.get("usage"))
+                self._reason = (event.get("delta") or {}).get("stop_reason") or self._reason
+            case "message_stop":
+                self.is_done = True
+            case "error":
+                said = error_body(event)
+                if said is not None:
+                    raise failed_stream(AnthropicWire.provider, said, event.get("request_id"))
+            case _:
+                return
+
+    def end(self) -> Iterator[Chunk]:
+        """Yield usage and finish."""
+        if self._usage:
+            yield UsageReported(usage_of(self._usage))
+        if self._reason is not None:
+            yield from self._blocks.finish(normal_finish(self._reason))
+
+    def _count(self, usage: Any) -> None:
+        """Take counts over; later ones are cumulative, absent ones stay as they were."""
+        if isinstance(usage, Mapping):
+            self._usage |= {name: value for name, value in usage.items() if value is not None}
+
+    def _started(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
+        kind = self._kinds[index] = str(block.get("type"))
+        match kind:
+            case "text":
+                yield from self._blocks.text(block.get("text") or "", index)
+            case "thinking":
+                yield from self._blocks.reasoning(block.get("thinking") or "", index)
+            case "redacted_thinking":
+                data = json.dumps({"data": block.get("data") or ""})
+                yield from self._blocks.extension(REDACTED, data, index)
+            case "tool_use":
+                yield from self._blocks.call(
+                    index, str(block.get("id") or ""), str(block.get("name") or "")
+                )
+            case _:
+                return
+
+    def _piece(self, index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
+        match delta.get("type"):
+            case "text_delta":
+                yield from self._blocks.text(delta.get("text") or "", index)
+            case "thinking_delta":
+                yield from self._blocks.reasoning(delta.get("thinking") or "", index)
+            case "input_json_delta":
+                yield from self._blocks.arguments(index, delta.get("partial_json") or "")
+            case "signature_delta":
+                self._signatures.setdefault(index, []).append(delta.get("signature") or "")
+            case _:
+                return
+
+    def _stopped(self, index: int) -> Iterator[Chunk]:
+        if self._kinds.get(index) == "thinking":
+            signature = "".join(self._signatures.get(index, []))
+            yield from self._blocks.reasoning_end(signature or None, index)
+
+
+def usage_of(given: Mapping[str, Any]) -> Usage:
+    """Return disjoint counts; Anthropic's are. Source: vocabulary, "Usage"."""
+    details = given.get("output_tokens_details") or {}
+    return Usage(
+        input_tokens=given.get("input_tokens", 0),
+        output_tokens=given.get("output_tokens", 0),
+        cache_read_tokens=given.get("cache_read_input_tokens", 0),
+        cache_write_tokens=given.get("cache_creation_input_tokens", 0),
+        reasoning_tokens=details.get("thinking_tokens"),
+    )

@@ -1,0 +1,144 @@
+"""`Model` over HTTP: a wire says what is sent and how frames read, and this does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from everturn.llm.chunks import Chunk
+from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
+from everturn.llm.providers.exchange import Exchange, RequestRefused, Sending, drained
+from everturn.llm.providers.refusal import refused_request
+from everturn.outbound.sse import SseFrame
+from everturn.ports.model import NOTHING_BESIDE, Beside
+from everturn.protocol.llm import LlmRequest
+from everturn.protocol.wire import to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call, as a wire is given it."""
+
+    request: Mapping[str, Any]
+    """`LlmRequest` as JSON."""
+
+    failed: frozenset[str]
+    """Tool calls whose result is an error."""
+
+    beside: Beside
+
+
+class Reader(Protocol):
+    """Reads the frames of one answer."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is complete; what it has cost may follow."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the provider has said all: no later frame can add to it."""
+        ...
+
+    def read(self, frame: SseFrame) -> Iterable[Chunk]:
+        """Yield what a frame says. Raises `ModelFailed` for an error in it."""
+        ...
+
+    def end(self) -> Iterable[Chunk]:
+        """Yield what was used, as far as it is known, and the finish if the answer is whole."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A request as it goes out, and what will read the answer."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    reader: Reader
+
+
+class Wire(Protocol):
+    """How one provider's API is spoken; it opens no connection."""
+
+    @property
+    def provider(self) -> str:
+        """Name for people."""
+        ...
+
+    def encode(self, asked: Asked) -> Encoded:
+        """Return the request. Raises `ModelFailed` for what the provider has no place for."""
+        ...
+
+
+class HttpModel:
+    """`Model` for one wire; serves all accounts."""
+
+    def __init__(self, exchange: Exchange, wire: Wire) -> None:
+        self._exchange = exchange
+        self._wire = wire
+
+    def stream(
+        self,
+        request: LlmRequest,
+        *,
+        attempt: int,  # noqa: ARG002  the same request, whichever attempt it is
+        cancelled: Callable[[], bool],
+        failed_tool_calls: frozenset[str] = frozenset(),
+        beside: Beside = NOTHING_BESIDE,
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of one attempt. Raises `ModelFailed`, `ModelAborted`."""
+        encoded = self._wire.encode(Asked(to_json(request), failed_tool_calls, beside))
+        reader = encoded.reader
+        frames = self._exchange.frames(
+            Sending(
+                url=encoded.url,
+                headers={**beside.account.headers, **encoded.headers},
+                body=json.dumps(encoded.body, ensure_ascii=False, separators=(",", ":")).encode(),
+                timeout_s=beside.timeout_s,
+                cancelled=cancelled,
+            )
+        )
+        try:
+            for frame in frames:
+                yield from reader.read(frame)
+                if reader.is_done:
+                    yield from reader.end()
+                    drained(frames)
+                    return
+        except RequestRefused as error:
+            raise refused_request(self._wire.provider, error.refused) from error
+        except ModelAborted:
+            yield from reader.end()  # what was used counts all the same
+            raise
+        except ModelFailed:
+            yield from reader.end()
+            if not reader.is_whole:
+                raise
+            return
+        finally:
+            frames.close()
+        yield from reader.end()
+
+
+def frame_object(frame: SseFrame) -> dict[str, Any]:
+    """Return a frame's data as a JSON object. Raises `ModelFailed` where it is none."""
+    try:
+        value = json.loads(frame.data)
+    except ValueError as error:
+        raise ModelFailed("the stream has a frame that is not JSON", FailureCode.SERVER) from error
+    if not isinstance(value, dict):
+        raise ModelFailed("the stream has a frame that is no object", FailureCode.SERVER)
+    return value
+
+
+def key_of(beside: Beside, provider: str) -> str:
+    """Return the API key. Raises `ModelFailed` (`AUTH`), which says how to set one."""
+    if not beside.account.api_key:
+        told = f"no API key for {provider}: name one with `everturn providers set`"
+        raise ModelFailed(told, FailureCode.AUTH)
+    return beside.account.api_key

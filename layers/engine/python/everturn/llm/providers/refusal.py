@@ -1,0 +1,205 @@
+"""A provider's refusal, by status or inside a stream -> why the attempt failed; sends nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.llm.providers.exchange import Refused, now_epoch_s
+from everturn.outbound.retry_after import to_retry_after_s
+
+OVERLOADED: Final = 529
+"""Anthropic's own status. Source: Anthropic API, "Errors"."""
+
+MAX_SENTENCE_CHARS: Final = 1000
+"""Of a provider's own words that are kept."""
+
+_WORDS: Final = {
+    "rate_limit_error": FailureCode.RATE_LIMIT,
+    "rate_limit_exceeded": FailureCode.RATE_LIMIT,
+    "resource_exhausted": FailureCode.RATE_LIMIT,
+    "throttlingexception": FailureCode.RATE_LIMIT,
+    "servicequotaexceededexception": FailureCode.RATE_LIMIT,
+    "overloaded_error": FailureCode.OVERLOADED,
+    "overloaded": FailureCode.OVERLOADED,
+    "unavailable": FailureCode.OVERLOADED,
+    "serviceunavailableexception": FailureCode.OVERLOADED,
+    "modelnotreadyexception": FailureCode.OVERLOADED,
+    "api_error": FailureCode.SERVER,
+    "server_error": FailureCode.SERVER,
+    "internal": FailureCode.SERVER,
+    "internalserverexception": FailureCode.SERVER,
+    "modelstreamerrorexception": FailureCode.SERVER,
+    "modelerrorexception": FailureCode.SERVER,
+    "timeout_error": FailureCode.TIMEOUT,
+    "modeltimeoutexception": FailureCode.TIMEOUT,
+    "deadline_exceeded": FailureCode.TIMEOUT,
+    "context_length_exceeded": FailureCode.CONTEXT_WINDOW_EXCEEDED,
+    "content_filter": FailureCode.REFUSED,
+    "content_policy_violation": FailureCode.REFUSED,
+    "invalid_prompt": FailureCode.REFUSED,
+    "authentication_error": FailureCode.AUTH,
+    "permission_error": FailureCode.AUTH,
+    "billing_error": FailureCode.AUTH,
+    "invalid_api_key": FailureCode.AUTH,
+    "api_key_invalid": FailureCode.AUTH,
+    "unauthenticated": FailureCode.AUTH,
+    "permission_denied": FailureCode.AUTH,
+    "accessdeniedexception": FailureCode.AUTH,
+    "unrecognizedclientexception": FailureCode.AUTH,
+    "expiredtokenexception": FailureCode.AUTH,
+}
+"""Codes, types and statuses of error bodies, in lower case. Source: each provider's "Errors"."""
+
+_STATUSES: Final = {
+    HTTPStatus.UNAUTHORIZED: FailureCode.AUTH,
+    HTTPStatus.PAYMENT_REQUIRED: FailureCode.AUTH,
+    HTTPStatus.FORBIDDEN: FailureCode.AUTH,
+    HTTPStatus.REQUEST_TIMEOUT: FailureCode.TIMEOUT,
+    HTTPStatus.TOO_MANY_REQUESTS: FailureCode.RATE_LIMIT,
+    HTTPStatus.SERVICE_UNAVAILABLE: FailureCode.OVERLOADED,
+    OVERLOADED: FailureCode.OVERLOADED,
+}
+
+_TOO_LONG: Final = re.compile(
+    r"prompt is too long"
+    r"|input is too long"
+    r"|too many (input )?tokens"
+    r"|maximum context length"
+    r"|exceeds? (the )?(maximum|available|model'?s?) (number of (input )?tokens|context)"
+    r"|exceeds? the context window"
+    r"|input length and `?max_tokens`? exceed context limit"
+    r"|context (length|window|size) (is |was )?exceeded"
+    r"|input token count.{0,40}exceeds",
+    re.IGNORECASE,
+)
+"""How providers say in words alone that a request is too long; most have no code for it.
+
+Anthropic, Bedrock, Gemini, and servers of OpenAI's kind (vLLM, Ollama, LiteLLM, llama.cpp).
+"""
+
+_DELAY: Final = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What an error object says."""
+
+    sentence: str
+    words: tuple[str, ...]
+    """Its codes, the most telling first, as the provider spells them."""
+
+    status: int | None = None
+    retry_after_s: float | None = None
+
+
+def error_body(body: Any) -> ErrorBody | None:
+    """Return what a JSON value says, if it is an error of any of the providers; else nothing.
+
+    `{"error": {message, code?, type?, status?}}`, `{"error": "…"}`, the same in a list of one, or
+    `{"message": …}` alone.
+    """
+    value = body[0] if isinstance(body, list) and len(body) == 1 else body
+    if not isinstance(value, Mapping):
+        return None
+    given = value.get("error", value if _is_bare(value) else None)
+    if isinstance(given, str):
+        return ErrorBody(given[:MAX_SENTENCE_CHARS], ())
+    if not isinstance(given, Mapping):
+        return None
+    details = [one for one in given.get("details") or () if isinstance(one, Mapping)]
+    words = [one.get("reason") for one in details]
+    words += [given.get(name) for name in ("code", "type", "status")]
+    code = given.get("code")
+    return ErrorBody(
+        sentence=str(given.get("message") or "")[:MAX_SENTENCE_CHARS],
+        words=tuple(word for word in words if isinstance(word, str) and word),
+        status=code if isinstance(code, int) else None,
+        retry_after_s=_delay(details),
+    )
+
+
+def _is_bare(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("message"), str) and not value.get("choices")
+
+
+def _delay(details: list[Mapping[str, Any]]) -> float | None:
+    """Source: google.rpc.RetryInfo."""
+    for one in details:
+        found = _DELAY.fullmatch(str(one.get("retryDelay") or ""))
+        if found:
+            return float(found[1])
+    return None
+
+
+def refused_request(provider: str, refused: Refused) -> ModelFailed:
+    """Return why a request got no stream. Source: vocabulary, "Failures"; decision-protocol L-9."""
+    try:
+        said = error_body(json.loads(refused.body))
+    except ValueError:
+        said = None
+    said = said or ErrorBody(_plain(refused), ())
+    code = code_of(said, refused.status)
+    headers = refused.headers
+    return ModelFailed(
+        f"{provider} answered {refused.status}",
+        code,
+        status=refused.status,
+        retry_after_s=_retry_after_s(headers) or said.retry_after_s,
+        request_id=headers.get("x-request-id") or headers.get("request-id"),
+        provider_code=next(iter(said.words), None),
+        provider_message=said.sentence or None,
+    )
+
+
+def failed_stream(provider: str, said: ErrorBody, request_id: str | None = None) -> ModelFailed:
+    """Return why a stream ended with an error in it."""
+    return ModelFailed(
+        f"{provider} broke its answer off with an error",
+        code_of(said, said.status or HTTPStatus.INTERNAL_SERVER_ERROR),
+        status=said.status,
+        retry_after_s=said.retry_after_s,
+        request_id=request_id,
+        provider_code=next(iter(said.words), None),
+        provider_message=said.sentence or None,
+    )
+
+
+def code_of(said: ErrorBody, status: int) -> FailureCode:
+    """Return the cause: by the provider's code, else by its words on length, else by the status."""
+    known = [_WORDS[word.lower()] for word in said.words if word.lower() in _WORDS]
+    if FailureCode.CONTEXT_WINDOW_EXCEEDED in known or _is_too_long(said, status):
+        return FailureCode.CONTEXT_WINDOW_EXCEEDED
+    if known:
+        return known[0]
+    if status in _STATUSES:
+        return _STATUSES[HTTPStatus(status) if status != OVERLOADED else OVERLOADED]
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return FailureCode.INVALID_REQUEST
+    return FailureCode.SERVER
+
+
+def _is_too_long(said: ErrorBody, status: int) -> bool:
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return False  # "too many tokens" a minute is a limit of the account
+    return _TOO_LONG.search(said.sentence) is not None
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Source: RFC 9110, 10.2.3; OpenAI's `retry-after-ms`, which is finer."""
+    finer = headers.get("retry-after-ms", "")
+    if finer.isascii() and finer.isdigit():
+        return min(int(finer[:9]) / 1000, 3600.0)
+    return to_retry_after_s(headers.get("retry-after", ""), now_epoch_s())
+
+
+def _plain(refused: Refused) -> str:
+    """Return a body that is no JSON, if it is text for people."""
+    if "html" in refused.headers.get("content-type", ""):
+        return ""
+    return refused.body.decode("utf-8", "replace").strip()[:MAX_SENTENCE_CHARS]

@@ -1,0 +1,121 @@
+"""A tool's input schema as providers take it: an object at the root; validates nothing.
+
+Arguments are checked against the original, so a projection may allow more, never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+Schema = Mapping[str, Any]
+
+NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+_CHOICES: Final = ("anyOf", "oneOf")
+_AT_ROOT: Final = frozenset(
+    {*_CHOICES, "allOf", "not", "if", "then", "else", "enum", "const", "$ref", "$schema", "$id"}
+)
+"""Keywords that some provider refuses at the root of a tool's schema."""
+
+_OPEN: Final = frozenset({"dependentSchemas", "dependentRequired", "unevaluatedProperties"})
+MAX_REFERENCES: Final = 20
+"""References that are followed from the root."""
+
+
+def object_schema(schema: Any) -> dict[str, Any]:
+    """Return an object schema that every object fits which fits `schema`.
+
+    A root without type gets one, a reference at the root is followed, choices and conjunctions at
+    the root become one object: fields of any branch, of which those are required that all ask for.
+    """
+    if not isinstance(schema, Mapping) or not _allows_objects(schema):
+        return dict(NO_ARGUMENTS)
+    branches = list(_branches(schema, schema, MAX_REFERENCES))
+    if len(branches) == 1 and branches[0] is schema and not _AT_ROOT & schema.keys():
+        return {**schema, "type": "object", "properties": schema.get("properties") or {}}
+    kept = {
+        name: value
+        for name, value in schema.items()
+        if name not in _AT_ROOT | _OPEN | {"type", "properties", "required"}
+    }
+    is_closed = all(branch.get("additionalProperties") is False for branch in branches)
+    kept.pop("additionalProperties", None)
+    projected = {**kept, "type": "object", "properties": _fields(branches)}
+    if required := _required(branches):
+        projected["required"] = required
+    return {**projected, "additionalProperties": False} if is_closed else projected
+
+
+def _allows_objects(schema: Schema) -> bool:
+    kind = schema.get("type")
+    return kind is None or kind == "object" or (isinstance(kind, list) and "object" in kind)
+
+
+def _branches(root: Schema, schema: Schema, left: int) -> Iterator[Schema]:
+    """Yield the ways to fit a schema: choices apart, what holds together merged."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        found = _resolved(root, reference) if left else None
+        inner = {name: value for name, value in schema.items() if name != "$ref"}
+        targets = [*_branches(root, found, left - 1)] if isinstance(found, Mapping) else [{}]
+        yield from (_both(inner, target) for target in targets)
+        return
+    options: list[Schema] = [schema]
+    for name in _CHOICES:
+        if isinstance(schema.get(name), list):
+            chosen = [
+                branch
+                for one in schema[name]
+                if isinstance(one, Mapping) and _allows_objects(one)
+                for branch in _branches(root, one, left - 1 if left else 0)
+            ]
+            options = [_both(option, branch) for option in options for branch in chosen or [{}]]
+    for one in schema.get("allOf") or ():
+        if isinstance(one, Mapping):
+            more = [*_branches(root, one, left - 1 if left else 0)]
+            options = [_both(option, branch) for option in options for branch in more]
+    yield from options
+
+
+def _both(one: Schema, other: Schema) -> dict[str, Any]:
+    """Return fields and demands of both; a field that both have is as either says."""
+    fields = _fields([one, other])
+    required = dict.fromkeys([*(one.get("required") or ()), *(other.get("required") or ())])
+    both = {**one, **other, "properties": fields, "required": list(required)}
+    if not one.get("additionalProperties", True) or not other.get("additionalProperties", True):
+        both["additionalProperties"] = not (
+            one.get("additionalProperties") is False and other.get("additionalProperties") is False
+        )
+    return both
+
+
+def _fields(branches: Sequence[Schema]) -> dict[str, Any]:
+    found: dict[str, list[Any]] = {}
+    for branch in branches:
+        for name, schema in (branch.get("properties") or {}).items():
+            seen = found.setdefault(name, [])
+            if schema not in seen:
+                seen.append(schema)
+    return {
+        name: schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        for name, schemas in found.items()
+    }
+
+
+def _required(branches: Sequence[Schema]) -> list[str]:
+    """Return what every branch asks for, in the first one's order."""
+    first, *rest = [branch.get("required") or () for branch in branches]
+    return [name for name in dict.fromkeys(first) if all(name in other for other in rest)]
+
+
+def _resolved(root: Schema, reference: str) -> Any:
+    """Return what a reference into the schema itself leads to, nothing where it leads nowhere."""
+    if not reference.startswith("#"):
+        return None
+    found: Any = root
+    for step in reference[1:].split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found
