@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
 from everturn.errors import RejectedError
 from everturn.protocol.llm import Usage
+from everturn.protocol.providers import ProviderSettings
 
 MILLION: Final = 1_000_000
 
@@ -47,7 +49,15 @@ class ModelFacts:
     name: str
     description: str | None = None
     context_window_tokens: int | None = None
+    """Input and output together."""
+
     default_max_tokens: int | None = None
+    """Sent where nobody names a limit; None: the provider has its own."""
+
+    max_output_tokens: int | None = None
+    inputs: tuple[str, ...] = ()
+    """Among text, image, file, audio, video; empty: unknown."""
+
     efforts: tuple[ReasoningEffort, ...] = ()
     """In preferred order; empty: unknown."""
 
@@ -70,6 +80,8 @@ class Route:
     id: str
     name: str
     models: tuple[ModelFacts, ...] = ()
+    settings: ProviderSettings | None = None
+    """Kind, key's place, URL and headers; None where an adapter needs none, as the demo's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +102,47 @@ class Catalogue:
     """In order of registration, each id once."""
 
     default_provider: str = "demo"
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Names, without a colon, to the selectors that they stand for."""
+
+    more: Callable[[], Catalogue] | None = None
+    """Returns the whole, of which `routes` is what is certain without it; asked when needed."""
+
+    def whole(self) -> Catalogue:
+        """Return the catalogue with all that there is."""
+        return self if self.more is None else self.more()
 
     def split(self, selector: str) -> ModelRef:
         """Return the route and model that `selector` names.
 
-        `provider:model` only where the left side is a registered route, else the default provider
-        and the whole string. Source: vocabulary, "Ids and fixed words".
+        An alias stands for its selector, once. `provider:model` only where the left side is a
+        registered route, else the default provider and the whole string.
+        Source: vocabulary, "Ids and fixed words".
         """
+        own = self._registered(selector)
+        if own is not None:
+            return own
+        if self.more is not None:
+            return self.more().split(selector)
+        meant = self.aliases.get(selector, selector)
+        return self._registered(meant) or ModelRef(self.default_provider, meant)
+
+    def _registered(self, selector: str) -> ModelRef | None:
+        """Return what `selector` names if its left side is one of the routes."""
         provider, _, model = selector.partition(":")
-        if model and self.route(provider) is not None:
-            return ModelRef(provider, model)
-        return ModelRef(self.default_provider, selector)
+        return ModelRef(provider, model) if model and self._own(provider) else None
 
     def route(self, provider: str) -> Route | None:
         """Return the route of a provider, None if it is not registered."""
+        own = self._own(provider)
+        return self.more().route(provider) if own is None and self.more is not None else own
+
+    def _own(self, provider: str) -> Route | None:
         return next((route for route in self.routes if route.id == provider), None)
 
     def models(self) -> tuple[ModelFacts, ...]:
         """Return every listed model, route by route."""
-        return tuple(facts for route in self.routes for facts in route.models)
+        return tuple(facts for route in self.whole().routes for facts in route.models)
 
     def facts(self, ref: ModelRef) -> ModelFacts:
         """Return what is known of `ref`; an unlisted model is known by its name alone."""

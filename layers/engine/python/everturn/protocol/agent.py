@@ -5,10 +5,9 @@ It must not compile a JSON Schema, and must not reach out to a worker or a secre
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, TypeAdapter
 
 from everturn.errors import RejectedError
 from everturn.protocol.agent_options import (
@@ -24,6 +23,7 @@ from everturn.protocol.budgets import Budgets
 from everturn.protocol.call import Handler
 from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
 from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens, ToolChoice
+from everturn.protocol.secret_place import SecretPlace
 from everturn.protocol.wire import Json, JsonSchema, Maybe, Number, Seq, WireModel, parse
 from everturn.rejections import (
     DuplicateToolName,
@@ -127,22 +127,10 @@ class AgentConfig(WireModel):
     """
 
 
-class WorkerSecret(WireModel):
+class WorkerSecret(SecretPlace):
     """Where the signing secret is, or the wish for a new one; exactly one field. Source: O-23."""
 
-    secret_arn: Maybe[str] = None
-    ssm: Maybe[str] = None
-    env: Maybe[str] = None
     generate: Maybe[Literal[True]] = None
-
-    @model_validator(mode="after")
-    def _names_one_place(self) -> Self:
-        given = [place for place in (self.secret_arn, self.ssm, self.env, self.generate) if place]
-        if len(given) != 1:
-            raise PydanticCustomError(
-                "worker_secret", "needs exactly one of secret_arn, ssm, env, generate"
-            )
-        return self
 
 
 class AgentDefinition(AgentConfig):

@@ -14,6 +14,32 @@ MAX_ID_CHARS = 200
 MAX_JSON_DEPTH = 128
 """Containers inside each other in JSON that is read; below what any serialiser here can write."""
 
+# providers and models in a tenant's record, or in that of all tenants
+
+MAX_PROVIDERS = 50
+"""Providers that one record configures."""
+
+MAX_LISTED_MODELS = 200
+"""Models that one record adds or replaces."""
+
+MAX_ALIASES = 200
+"""Aliases of one record."""
+
+MAX_MODELS_BYTES = 128 * KIB
+"""All that one record says of providers and models, as compact JSON; an item has 400 KiB."""
+
+MAX_MODEL_ID_CHARS = 256
+"""A model's id, or a selector: an ARN of an inference profile fits."""
+
+MAX_PROVIDER_NAME_CHARS = 100
+"""What people read of a provider, a model or an effort."""
+
+MAX_PROVIDER_HEADERS = 16
+"""Headers that a provider is sent beside the adapter's own."""
+
+MAX_PROVIDER_HEADER_CHARS = 1024
+"""The value of one of them."""
+
 # decision protocol, section 23 as O-16 amends it
 
 MAX_INPUT_BODY_BYTES = 4 * MIB
