@@ -52,7 +52,7 @@ def to_body(
     """
     messages = request["messages"]
     system = [_text(one.get("content")) for one in messages if one["role"] == "system"]
-    thinking, max_tokens = _thinking(request)
+    thinking, max_tokens = thinking_of(request)
     body: dict[str, Any] = {
         "model": request["model"],
         "max_tokens": max_tokens,
@@ -71,8 +71,11 @@ def to_body(
     return {**body, "thinking": thinking} if thinking else body
 
 
-def _thinking(request: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Return `thinking`, empty for none, and `max_tokens`, which is always above its budget."""
+def thinking_of(request: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """Return `thinking` with a budget, empty for none, and `max_tokens`, always above the budget.
+
+    Source: W-6.
+    """
     asked, budget = request.get("max_completion_tokens"), budget_of(request.get("reasoning") or {})
     if not budget:
         return {}, asked or DEFAULT_MAX_TOKENS

@@ -6,15 +6,15 @@ Source: Anthropic API reference, version 2023-06-01, "Messages" and "Streaming m
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from everturn.llm.chunks import Chunk, UsageReported, normal_finish
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.formats import anthropic as messages_format
-from everturn.llm.formats.anthropic import UnsupportedContent, budget_of
+from everturn.llm.formats.anthropic import UnsupportedContent
 from everturn.llm.providers.blocks import Blocks
+from everturn.llm.providers.claude import can_be_forced, own_thinking, takes_temperature
 from everturn.llm.providers.http_model import Asked, Encoded, frame_object, key_of
 from everturn.llm.providers.names import to_call_id
 from everturn.llm.providers.refusal import error_body, failed_stream
@@ -31,13 +31,7 @@ FINAL_REPORT: Final = "final_report"
 FINAL_TOLD: Final = "Give the final answer by calling this tool once, with all of it."
 CACHED: Final = {"type": "ephemeral"}
 REDACTED: Final = "redacted_thinking"
-
-_VERSIONED: Final = re.compile(r"claude-[a-z]+-(\d)(?:-(\d{1,2}))?(?![0-9])")
-_ADAPTIVE_FROM: Final = (4, 6)
-"""From here on a model decides itself how long it thinks, and is told an effort."""
-
-_NO_TEMPERATURE_FROM: Final = (4, 7)
-_EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+SERIAL: Final = "disable_parallel_tool_use"
 
 
 class AnthropicWire:
@@ -49,7 +43,7 @@ class AnthropicWire:
         """Return the request: one POST to `/v1/messages`."""
         beside = asked.beside
         reserved = FINAL_REPORT if asked.request.get("output_schema") else ""
-        shape = shaped(_with_limit(asked), takes_turns=True, reserved=reserved)
+        shape = shaped(with_limit(asked), takes_turns=True, reserved=reserved)
         said = {
             one.message_id: [*_said_blocks(one)]
             for one in replayed(shape.messages, beside.replays, asked.request["model"])
@@ -61,12 +55,13 @@ class AnthropicWire:
             raise ModelFailed(
                 str(error), FailureCode.INVALID_REQUEST, reason="unsupported_content"
             ) from error
-        body |= _thinking(asked.request)
+        body |= own_thinking(asked.request)
         if not _may_think(body):
             body.pop("thinking", None)
-        if version_of(body["model"]) >= _NO_TEMPERATURE_FROM:
+        if not takes_temperature(body["model"]):
             body.pop("temperature", None)
         _offer_tools(body, shape, asked.request)
+        _leave_choice(body)
         _mark_for_cache(body)
         reasoning = asked.request.get("reasoning") or {}
         return Encoded(
@@ -83,35 +78,11 @@ class AnthropicWire:
         )
 
 
-def version_of(model: str) -> tuple[int, int]:
-    """Return the version in a model's id, (0, 0) where it has none in today's form."""
-    found = _VERSIONED.search(model)
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
-
-
-def _with_limit(asked: Asked) -> Mapping[str, Any]:
+def with_limit(asked: Asked) -> Mapping[str, Any]:
     """Return the request with the route's own limit of output where it names none itself."""
     if asked.request.get("max_completion_tokens") or not asked.beside.default_max_tokens:
         return asked.request
     return {**asked.request, "max_completion_tokens": asked.beside.default_max_tokens}
-
-
-def _thinking(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a model that decides itself is told to think; nothing for an older one."""
-    reasoning = request.get("reasoning") or {}
-    budget = budget_of(reasoning)
-    if not budget or version_of(request["model"]) < _ADAPTIVE_FROM:
-        return {}
-    display = "omitted" if reasoning.get("exclude") else "summarized"
-    effort = reasoning.get("effort")
-    if effort is None and reasoning.get("max_tokens"):
-        effort = next(
-            (name for name, tokens in messages_format.BUDGETS.items() if budget <= tokens), "xhigh"
-        )
-    told: dict[str, Any] = {"thinking": {"type": "adaptive", "display": display}}
-    if effort:
-        told["output_config"] = {"effort": _EFFORTS.get(effort, effort)}
-    return told
 
 
 def _may_think(body: Mapping[str, Any]) -> bool:
@@ -141,12 +112,19 @@ def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]
     final = _declared(FINAL_REPORT, FINAL_TOLD, schema)
     is_last = not shape.tools  # nothing else is left to do
     body["tools"] = [*body.get("tools", ()), final]
-    if "thinking" in body:  # which leaves no choice to force
-        body["tool_choice"] = {"type": "auto"}
-    elif is_last or request.get("tool_choice") == "none":
+    if is_last or request.get("tool_choice") == "none":
         body["tool_choice"] = {"type": "tool", "name": FINAL_REPORT}
     elif request.get("tool_choice") in {None, "auto", "required"}:
         body["tool_choice"] = {**body.get("tool_choice", {}), "type": "any"}
+
+
+def _leave_choice(body: dict[str, Any]) -> None:
+    """Let a model choose that thinks, or cannot be forced. Source: "Define tools"."""
+    is_forced = body.get("tool_choice", {}).get("type") in {"any", "tool"}
+    thinks = body.get("thinking", {"type": "disabled"})["type"] != "disabled"
+    if is_forced and (thinks or not can_be_forced(body["model"])):
+        kept = {name: on for name, on in body["tool_choice"].items() if name == SERIAL}
+        body["tool_choice"] = {**kept, "type": "auto"}
 
 
 def _declared(name: str, description: str, schema: Any) -> dict[str, Any]:
