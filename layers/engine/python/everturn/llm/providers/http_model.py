@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from everturn.llm.chunks import Chunk
 from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
@@ -15,6 +16,8 @@ from everturn.outbound.sse import SseFrame
 from everturn.ports.model import NOTHING_BESIDE, Beside
 from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wire import to_json
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +131,20 @@ class HttpModel:
 def frame_object(frame: SseFrame) -> dict[str, Any]:
     """Return a frame's data as a JSON object. Raises `ModelFailed` where it is none."""
     try:
-        value = json.loads(frame.data)
-    except ValueError as error:
+        value = _whole_characters(json.loads(frame.data), frame.data)
+    except (ValueError, RecursionError) as error:
         raise ModelFailed("the stream has a frame that is not JSON", FailureCode.SERVER) from error
     if not isinstance(value, dict):
         raise ModelFailed("the stream has a frame that is no object", FailureCode.SERVER)
     return value
+
+
+def _whole_characters(value: Any, source: str) -> Any:
+    """Return `value` as it can be stored: half a surrogate pair, which JSON can spell, is lost."""
+    if not _SURROGATE.search(source):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def key_of(beside: Beside, provider: str) -> str:

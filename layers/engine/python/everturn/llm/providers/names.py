@@ -28,10 +28,11 @@ class ToolNames:
     else there is to name, but where somebody named a tool just like it.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], *, reserved: str = "") -> None:
+        """`reserved` is nobody's name on the wire."""
         wanted = list(dict.fromkeys(names))
-        self._wire = {name: name for name in wanted if _NAME.fullmatch(name)}
-        taken = set(self._wire)
+        self._wire = {name: name for name in wanted if _NAME.fullmatch(name) and name != reserved}
+        taken = {*self._wire, reserved}
         for name in wanted:
             if name not in self._wire:
                 self._wire[name] = _made_up(name, taken)

@@ -33,6 +33,8 @@ _WORDS: Final = {
     "api_error": FailureCode.SERVER,
     "server_error": FailureCode.SERVER,
     "internal": FailureCode.SERVER,
+    "cancelled": FailureCode.SERVER,
+    "aborted": FailureCode.SERVER,
     "internalserverexception": FailureCode.SERVER,
     "modelstreamerrorexception": FailureCode.SERVER,
     "modelerrorexception": FailureCode.SERVER,
@@ -75,7 +77,7 @@ _TOO_LONG: Final = re.compile(
     r"|exceeds? the context window"
     r"|input length and `?max_tokens`? exceed context limit"
     r"|context (length|window|size) (is |was )?exceeded"
-    r"|input token count.{0,40}exceeds",
+    r"|input token count.{0,40}(exceeds|only supports)",
     re.IGNORECASE,
 )
 """How providers say in words alone that a request is too long; most have no code for it.
@@ -112,7 +114,10 @@ def error_body(body: Any) -> ErrorBody | None:
         return ErrorBody(given[:MAX_SENTENCE_CHARS], ())
     if not isinstance(given, Mapping):
         return None
-    details = [one for one in given.get("details") or () if isinstance(one, Mapping)]
+    listed = given.get("details")
+    details = (
+        [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    )
     words = [one.get("reason") for one in details]
     words += [given.get(name) for name in ("code", "type", "status")]
     code = given.get("code")

@@ -55,7 +55,7 @@ def _branches(root: Schema, schema: Schema, left: int) -> Iterator[Schema]:
     """Yield the ways to fit a schema: choices apart, what holds together merged."""
     reference = schema.get("$ref")
     if isinstance(reference, str):
-        found = _resolved(root, reference) if left else None
+        found = resolved(root, reference) if left else None
         inner = {name: value for name, value in schema.items() if name != "$ref"}
         targets = [*_branches(root, found, left - 1)] if isinstance(found, Mapping) else [{}]
         yield from (_both(inner, target) for target in targets)
@@ -108,7 +108,7 @@ def _required(branches: Sequence[Schema]) -> list[str]:
     return [name for name in dict.fromkeys(first) if all(name in other for other in rest)]
 
 
-def _resolved(root: Schema, reference: str) -> Any:
+def resolved(root: Schema, reference: str) -> Any:
     """Return what a reference into the schema itself leads to, nothing where it leads nowhere."""
     if not reference.startswith("#"):
         return None

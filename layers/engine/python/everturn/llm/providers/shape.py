@@ -52,14 +52,7 @@ def shaped(request: Mapping[str, Any], *, takes_turns: bool, reserved: str = "")
     """
     tools = request.get("tools") or ()
     asked = [call["function"]["name"] for call in _calls(request["messages"])]
-    names = ToolNames(
-        [reserved, *(tool["name"] for tool in tools), *asked]
-        if reserved
-        else [
-            *(tool["name"] for tool in tools),
-            *asked,
-        ]
-    )
+    names = ToolNames([*(tool["name"] for tool in tools), *asked], reserved=reserved)
     messages = [_message(message, names) for message in request["messages"]]
     fit = {**request, "messages": _in_turns(messages) if takes_turns else _spoken(messages)}
     if tools:
