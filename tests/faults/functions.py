@@ -29,6 +29,7 @@ from everturn.drive.tools import Invocation
 from everturn.errors import to_http
 from everturn.llm.catalogue import Route
 from everturn.llm.demo.model import DEMO_ROUTE
+from everturn.llm.models import Models
 from everturn.llm.registry import ModelRegistry, Served
 from everturn.ports.budgets import Spending
 from everturn.ports.callers import Caller
@@ -174,7 +175,7 @@ class Functions:
             "reader": self.world.reader_on(store, self._directory(process)),
             "agents": self._directory(process).agent,
             "wake": Through(process, self.world.wake, "wake"),
-            "models": models,
+            "models": Models(models),
             "decider": DyingDecider(process, stepwise, clock, self.workers),
             "crossing": Crossing(self._change(process), lambda _tenant, _facts: None),
             "new_lanes": lambda key: self._lanes(process, key),

@@ -51,7 +51,7 @@ def send(aws: Aws, signed: SignedPut) -> None:
 def made(request: pytest.FixtureRequest) -> Places:
     if request.param == "memory":
         fake = InMemoryUploads()
-        return Places(fake, lambda signed: fake.receive(signed.url))
+        return Places(fake, lambda signed: fake.receive(signed.url, BODY))
     aws: Aws = request.getfixturevalue("aws")
     client: Any = aws.s3
     return Places(S3Uploads(client, BUCKET), lambda signed: send(aws, signed))
@@ -67,6 +67,20 @@ def test_a_file_is_found_once_it_was_put(made: Places, sha256: str) -> None:
     assert before is None
     assert made.places.find(upload.tenant, upload.upload_id) == replace(upload, sha256=sha256)
     assert made.places.find("rival", upload.upload_id) is None
+
+
+@pytest.mark.parametrize(("limit_bytes", "content"), [(2, None), (3, BODY), (4, BODY)])
+def test_a_file_is_read_unless_it_is_too_large(
+    made: Places, limit_bytes: int, content: bytes | None
+) -> None:
+    upload = replace(UPLOAD, upload_id=f"0198f000-2222-7000-8000-00000000002{limit_bytes}")
+    before = made.places.read(upload.tenant, upload.upload_id, limit_bytes)
+
+    made.put(made.places.signed_put(upload, 900))
+
+    assert before is None
+    assert made.places.read(upload.tenant, upload.upload_id, limit_bytes) == (upload, content)
+    assert made.places.read("rival", upload.upload_id, limit_bytes) is None
 
 
 def test_what_is_signed_to_get_a_file_is_not_what_puts_it(made: Places) -> None:

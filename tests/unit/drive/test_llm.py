@@ -8,12 +8,20 @@ from typing import Any
 
 import pytest
 
-from everturn.drive.llm import Attempt, rebuilt, requested_event, run_model_call
-from everturn.errors import DefectError
-from everturn.llm.chunks import Finished, FinishReason, ReasoningDelta, TextDelta
+from everturn.drive.llm import Attempt, Sent, rebuilt, requested_event, run_model_call
+from everturn.errors import DefectError, SecretUnavailable
+from everturn.llm.catalogue import ModelRef
+from everturn.llm.chunks import (
+    Finished,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    UsageReported,
+)
 from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
+from everturn.llm.models import Models, Prepared
 from everturn.llm.registry import ModelRegistry
-from everturn.protocol.llm import StreamDelta
+from everturn.protocol.llm import StreamDelta, Usage
 from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
 from everturn.session.facts import Facts, Stamp
 from everturn.session.propose import CallModel
@@ -35,8 +43,11 @@ def settled(
     call = world.head().session.calls[0]
     request = rebuilt(world.head().session, call, loaded.logged, loaded.facts, dict)
     attempt = Attempt(CallModel(call.id, 1), expired, revoked, how.get("on_delta", _unheard))
-    models = how.get("models", world.models)
-    make = run_model_call(models, "scripted:m", request, attempt, Deliveries())
+    models = Models(how.get("models", world.models))
+    if "prepare" in how:
+        models.prepare = how["prepare"]  # type: ignore[method-assign]  # an adapter's failure
+    sent = Sent(KEY.tenant, KEY.session, request, how.get("filled", lambda body: body), {})
+    make = run_model_call(models, sent, attempt, Deliveries())
     if make is None:
         return None
     command = make(Stamp(0, bytes(16)), loaded.facts)
@@ -57,7 +68,7 @@ def test_an_answer_has_its_text_its_reason_and_its_usage() -> None:
     assert outcome.finish_reason == "stop"
     assert outcome.usage is not None
     assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (3, 2)
-    assert (outcome.cost, outcome.blocks) == (None, None)
+    assert (outcome.cost, outcome.kept) == (None, None)
 
 
 def test_each_piece_is_shown_as_it_comes() -> None:
@@ -75,7 +86,9 @@ def test_thinking_is_kept_beside_the_message() -> None:
 
     assert isinstance(outcome, ModelAnswered)
     assert outcome.message["content"] == "Hi"
-    assert [block["type"] for block in outcome.blocks] == ["reasoning", "text"]
+    assert outcome.kept is not None
+    assert (outcome.kept["provider"], outcome.kept["model"]) == ("scripted", "m")
+    assert [block["type"] for block in outcome.kept["blocks"]] == ["reasoning", "text"]
 
 
 def test_a_failure_says_what_it_means() -> None:
@@ -99,6 +112,41 @@ def test_a_provider_that_is_not_there_is_no_reason_to_try_again() -> None:
 
     assert isinstance(outcome, ModelFailure)
     assert (outcome.code, outcome.retryable) == ("provider_error", False)
+
+
+def test_what_a_provider_says_that_it_cost_is_what_it_cost() -> None:
+    """Y-1."""
+    step: Step = [
+        TextDelta(0, "Hi"),
+        UsageReported(Usage(input_tokens=3, output_tokens=2), "0.0125"),
+        Finished(FinishReason.STOP),
+    ]
+
+    outcome = settled(step)
+
+    assert isinstance(outcome, ModelAnswered)
+    assert outcome.cost == "0.0125"
+
+
+def test_a_key_that_cannot_be_read_is_a_matter_of_access() -> None:
+    def prepare(_tenant: str, _ref: ModelRef) -> Prepared:
+        raise SecretUnavailable("the secret is not set")
+
+    outcome = settled(prepare=prepare)
+
+    assert isinstance(outcome, ModelFailure)
+    assert (outcome.error, outcome.detail) == ("the secret is not set", {"reason": "auth"})
+
+
+def test_a_request_whose_files_are_not_there_is_not_sent() -> None:
+    def filled(_body: Any) -> Any:
+        told = "there is no upload x"
+        raise ModelFailed(told, FailureCode.INVALID_REQUEST, reason="unknown_upload")
+
+    outcome = settled(filled=filled)
+
+    assert isinstance(outcome, ModelFailure)
+    assert (outcome.retryable, outcome.detail) == (False, {"reason": "unknown_upload"})
 
 
 @pytest.mark.parametrize(

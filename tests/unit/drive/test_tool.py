@@ -11,6 +11,7 @@ from everturn.drive.decision import DELIVERY_LIMIT_S
 from everturn.drive.prepare import Preparer
 from everturn.errors import DefectError
 from everturn.ports.decider import Answered, Deferred, DeliveryFailed
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.limits import MAX_RESULT_BYTES
 from everturn.session.propose import CallModel, DeliverToWorker
 from unit.drive.doubles import NOON_MS, answered, result
@@ -278,7 +279,8 @@ def test_a_delivery_without_its_decision_is_a_defect() -> None:
         def __getattr__(self, name: str) -> Any:
             return lambda *_args: None
 
-    holding: Any = type("Holding", (), {"session": Empty()})()
+    key = SessionKey("acme", "s1")
+    holding: Any = type("Holding", (), {"session": Empty(), "key": key})()
     prepare = Preparer(World().tools(), holding, Empty())  # type: ignore[arg-type]  # never used
 
     with pytest.raises(DefectError, match="no model call"):

@@ -25,6 +25,7 @@ from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
 from everturn.llm.catalogue import ModelFacts, Route
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
+from everturn.llm.models import Models
 from everturn.llm.registry import ModelRegistry, Served
 from everturn.ports.budgets import Held, Wanted
 from everturn.ports.callers import Caller
@@ -38,6 +39,7 @@ from everturn.session.commands import Deliveries
 from everturn.store.memory import InMemorySessionStore
 from everturn.store.memory_budgets import InMemoryBudgets
 from everturn.store.memory_directory import InMemoryDirectory, InMemoryWake
+from everturn.store.memory_uploads import InMemoryUploads
 from unit.drive.doubles import (
     FrozenClock,
     RecordingLanes,
@@ -101,6 +103,7 @@ class World:
         default_factory=lambda: Deliveries(backoff_base_s=0.01, backoff_max_s=1)
     )
 
+    uploads: InMemoryUploads = field(default_factory=InMemoryUploads)
     budgets: InMemoryBudgets = field(init=False)
 
     def __post_init__(self) -> None:
@@ -209,7 +212,8 @@ class World:
             "agents": self.directory.agent,
             "wake": self.wake,
             "clock": self.clock,
-            "models": self.models,
+            "models": Models(self.models),
+            "uploads": self.uploads,
             "decider": self.decider,
             "secrets": _secret,
             "new_lanes": lambda _key: self.lanes,

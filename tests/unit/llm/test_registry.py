@@ -5,9 +5,9 @@ import pytest
 from everturn.llm.assemble import assemble
 from everturn.llm.catalogue import ModelFacts, ModelRef, Route
 from everturn.llm.demo.model import DemoModel
+from everturn.llm.models import Models
 from everturn.llm.registry import (
     ModelRegistry,
-    Prepared,
     RegistrationReleased,
     RouteTaken,
     Served,
@@ -39,11 +39,11 @@ def test_an_adapter_is_built_when_first_asked_for_and_once() -> None:
     registry = ModelRegistry()
     registry.register(served("demo", built), served("acme", built))
 
-    first = registry.prepare("acme:m")
-    second = registry.prepare("acme:other")
+    first = registry.model("acme")
+    second = registry.model("acme")
 
     assert built == ["acme"]
-    assert first == Prepared(ModelRef("acme", "m"), ModelFacts("acme", "m", "M"), second.model)
+    assert first is second
 
 
 def test_the_catalogue_lists_what_is_registered() -> None:
@@ -57,7 +57,7 @@ def test_the_catalogue_lists_what_is_registered() -> None:
 
 def test_a_provider_that_nobody_serves_is_refused() -> None:
     with pytest.raises(UnknownProvider, match="no provider named demo"):
-        ModelRegistry().prepare("demo")
+        ModelRegistry().model("demo")
 
 
 def test_replacing_swaps_the_whole_set_and_may_leave_it_empty() -> None:
@@ -97,13 +97,14 @@ def test_a_released_registration_serves_nothing_and_refuses() -> None:
 
 
 def test_a_prepared_call_outlives_its_registration() -> None:
+    """MC-5."""
     registry = ModelRegistry()
     registration = registry.register(served("a"))
-    prepared = registry.prepare("a:m")
+    prepared = Models(registry).prepare("acme", ModelRef("a", "m"))
 
     registration.replace(served("a"))
 
-    assert registry.prepare("a:m").model is not prepared.model
+    assert registry.model("a") is not prepared.model
     request = LlmRequest(model="m", messages=(DraftMessage(role="user", content="hi"),))
     chunks = prepared.model.stream(request, attempt=1, cancelled=bool)
     assert assemble(chunks).content == "echo: hi"

@@ -75,9 +75,10 @@ def test_reasoning_stays_private() -> None:
     story = Story()
     story.submit()
 
-    events = story.answer("Hi.", blocks=[{"type": "reasoning"}])
+    kept = {"provider": "demo", "model": "echo", "blocks": [{"type": "reasoning"}]}
+    events = story.answer("Hi.", kept=kept)
 
-    assert only(ModelCallCompleted, events)[0].private == {"blocks": [{"type": "reasoning"}]}
+    assert only(ModelCallCompleted, events)[0].private == kept
     assert "blocks" not in story.messages()[-1]
 
 

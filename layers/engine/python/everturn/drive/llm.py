@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from everturn.drive.holding import MakeCommand
 from everturn.drive.last_words import Said
-from everturn.errors import DefectError
+from everturn.errors import DefectError, SecretUnavailable
 from everturn.llm.assemble import Answer, Assembler, block_type_of
-from everturn.llm.catalogue import Prices, cost_usd
+from everturn.llm.catalogue import ModelRef, Prices, cost_usd
 from everturn.llm.chunks import Block, TextBlock, ToolCallBlock
 from everturn.llm.deltas import to_stream_delta
-from everturn.llm.failure import ModelAborted, ModelFailed, consequence, detail_of
-from everturn.llm.registry import ModelRegistry, UnknownProvider
+from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed, consequence, detail_of
+from everturn.llm.models import Models
+from everturn.llm.registry import UnknownProvider
+from everturn.ports.model import MAX_ATTEMPT_S, Beside, Replay
 from everturn.ports.sessions import Logged
 from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
@@ -28,8 +31,8 @@ from everturn.session.propose import CallModel
 from everturn.session.request import BuiltRequest, digest, header_for, rebuild
 from everturn.session.state import Call, Session
 
-REQUEST_LIMIT_S: Final = 840
-"""Longest that one model request may take. Source: architecture, section 4."""
+CACHE_KEY_CHARS: Final = 32
+DEMO: Final = "demo"
 
 
 def rebuilt(
@@ -73,28 +76,53 @@ class Attempt:
 
     on_delta: Callable[[StreamDelta], None]
     said: Said = field(default_factory=Said)
+    limit_s: float = MAX_ATTEMPT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What goes to a provider: a committed request, whose it is, and what it is sent with."""
+
+    tenant: str
+    session_id: str
+    request: BuiltRequest
+    filled: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    """Puts the files of a request in their places. Raises `ModelFailed`."""
+
+    replays: Mapping[str, Replay]
+
+    def body_for(self, ref: ModelRef) -> Mapping[str, Any]:
+        """Return the request with its files; the demo model looks into none."""
+        return self.request.body if ref.provider == DEMO else self.filled(self.request.body)
 
 
 def run_model_call(
-    models: ModelRegistry,
-    selector: str,
-    request: BuiltRequest,
-    attempt: Attempt,
-    deliveries: Deliveries,
+    models: Models, sent: Sent, attempt: Attempt, deliveries: Deliveries
 ) -> MakeCommand | None:
     """Call the model and stream; return what settles the attempt, `None` if it was revoked."""
-    effect = attempt.effect
+    effect, request = attempt.effect, sent.request
     assembler = Assembler()
     outcome: ModelAnswered | ModelFailure
+    ref = ModelRef(request.provider, request.body["model"])
     prices: Prices | None = None
     try:
-        prepared = models.prepare(selector)
+        prepared = models.prepare(sent.tenant, ref)
         prices = prepared.facts.prices
         chunks = prepared.model.stream(
-            LlmRequest.model_validate(request.body),
+            LlmRequest.model_validate(sent.body_for(ref)),
             attempt=effect.attempt,
             cancelled=lambda: attempt.revoked() or attempt.expired(),
             failed_tool_calls=request.failed,
+            beside=Beside(
+                account=prepared.account,
+                replays={
+                    name: one for name, one in sent.replays.items() if one.provider == ref.provider
+                },
+                cache_key=cache_key(sent.tenant, sent.session_id),
+                timeout_s=attempt.limit_s,
+                default_max_tokens=prepared.facts.default_max_tokens,
+                max_output_tokens=prepared.facts.max_output_tokens,
+            ),
         )
         for chunk in chunks:
             if attempt.revoked():
@@ -105,59 +133,77 @@ def run_model_call(
             if delta is not None:
                 attempt.said.hear(delta)
                 attempt.on_delta(delta)
-        outcome = _answered(assembler.answer(), prices)
+        outcome = _answered(assembler.answer(), ref, _cost(assembler, prices))
     except ModelAborted:
-        outcome = _lapsed(effect.attempt, assembler.usage, prices)
+        outcome = _lapsed(effect.attempt, assembler, prices)
     except UnknownProvider as error:
         outcome = ModelFailure(error.message, "provider_error", retryable=False)
+    except SecretUnavailable as error:
+        outcome = _failure(ModelFailed(error.message, FailureCode.AUTH), assembler, prices)
     except ModelFailed as error:
-        outcome = _failure(error, assembler.usage, prices)
+        outcome = _failure(error, assembler, prices)
     if attempt.revoked():
         return None
     if attempt.expired():
-        outcome = _lapsed(effect.attempt, assembler.usage, prices)
+        outcome = _lapsed(effect.attempt, assembler, prices)
     return lambda stamp, facts: SettleModelCall(
         stamp, facts, effect.call_id, effect.attempt, outcome, deliveries
     )
 
 
-def _lapsed(attempt: int, usage: WireUsage | None, prices: Prices | None) -> ModelFailure:
+def cache_key(tenant: str, session_id: str) -> str:
+    """Return what tells a provider's cache the calls of one session; it names nobody."""
+    return hashlib.sha256(f"{tenant}\0{session_id}".encode()).hexdigest()[:CACHE_KEY_CHARS]
+
+
+def _lapsed(attempt: int, heard: Assembler, prices: Prices | None) -> ModelFailure:
     """Source: decision-protocol R-5."""
     return ModelFailure(
         f"attempt {attempt} passed its deadline",
         "deadline_exceeded",
         retryable=True,
-        usage=_usage(usage),
-        cost=_cost(usage, prices),
+        usage=_usage(heard.usage),
+        cost=_cost(heard, prices),
     )
 
 
-def _cost(usage: WireUsage | None, prices: Prices | None) -> str | None:
-    """Source: decision-protocol Y-1."""
-    return cost_usd(usage, prices) if usage and prices else None
+def _cost(heard: Assembler, prices: Prices | None) -> str | None:
+    """Return what the provider says, else what the price table does. Source: Y-1."""
+    if heard.cost is not None:
+        return heard.cost
+    return cost_usd(heard.usage, prices) if heard.usage and prices else None
 
 
-def _answered(answer: Answer, prices: Prices | None) -> ModelAnswered:
+def _answered(answer: Answer, ref: ModelRef, cost: str | None) -> ModelAnswered:
     message: dict[str, Any] = {"role": "assistant"}
     if answer.content is not None:
         message["content"] = answer.content
     if answer.tool_calls:
         message["tool_calls"] = [to_json(call) for call in answer.tool_calls]
-    plain = all(isinstance(block, TextBlock | ToolCallBlock) for block in answer.blocks)
     return ModelAnswered(
         message=message,
         finish_reason=answer.finish_reason,
         usage=_usage(answer.usage),
-        cost=_cost(answer.usage, prices),
-        blocks=None if plain else [_stored(block) for block in answer.blocks],
+        cost=cost,
+        kept=_kept(answer, ref),
     )
+
+
+def _kept(answer: Answer, ref: ModelRef) -> dict[str, Any] | None:
+    """Return what the message cannot hold, `None` where it holds all. Source: MB-4, MB-5."""
+    kept: dict[str, Any] = {}
+    if not all(isinstance(block, TextBlock | ToolCallBlock) for block in answer.blocks):
+        kept["blocks"] = [_stored(block) for block in answer.blocks]
+    if answer.replay_state is not None:
+        kept["replay_state"] = answer.replay_state
+    return {"provider": ref.provider, "model": ref.model, **kept} if kept else None
 
 
 def _stored(block: Block) -> dict[str, Any]:
     return {"type": str(block_type_of(block)), **asdict(block)}
 
 
-def _failure(error: ModelFailed, usage: WireUsage | None, prices: Prices | None) -> ModelFailure:
+def _failure(error: ModelFailed, heard: Assembler, prices: Prices | None) -> ModelFailure:
     """Source: vocabulary, "Failures"."""
     means = consequence(error.code)
     return ModelFailure(
@@ -166,8 +212,8 @@ def _failure(error: ModelFailed, usage: WireUsage | None, prices: Prices | None)
         retryable=means.retryable,
         detail=detail_of(error),
         retry_after_s=error.retry_after_s,
-        usage=_usage(usage),
-        cost=_cost(usage, prices),
+        usage=_usage(heard.usage),
+        cost=_cost(heard, prices),
     )
 
 

@@ -9,13 +9,15 @@ from typing import Any
 
 from everturn.commands.reading import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
+from everturn.drive.attachments import Attachments
 from everturn.drive.crossing import CROSSING_LIMIT_S, sending, starting
 from everturn.drive.decision import DELIVERY_LIMIT_S, deliver
 from everturn.drive.holding import Holding, MakeCommand
 from everturn.drive.last_words import Said, last_words
-from everturn.drive.llm import REQUEST_LIMIT_S, Attempt, rebuilt, requested_event, run_model_call
+from everturn.drive.llm import Attempt, Sent, rebuilt, requested_event, run_model_call
 from everturn.drive.machine import SlowDelivery, is_function, obstacle, patiently
 from everturn.drive.question import pointless, question_body, to_answer_command, unsendable
+from everturn.drive.replays import replays_of
 from everturn.drive.stream import Stream
 from everturn.drive.tool import model_order, to_command, to_request, tool_order
 from everturn.drive.tools import Tools
@@ -23,6 +25,7 @@ from everturn.errors import DefectError
 from everturn.llm.formats.anthropic import UnsupportedContent
 from everturn.llm.formats.bodies import delta_reader
 from everturn.ports.decider import DeliveryFailed, WorkerAnswer
+from everturn.ports.model import MAX_ATTEMPT_S
 from everturn.ports.wake import FunctionRun
 from everturn.protocol.llm import StreamDelta
 from everturn.protocol.wake import Settles
@@ -60,6 +63,7 @@ class Preparer:
         self._tools = tools
         self._holding = holding
         self._stream = stream
+        self._attachments = Attachments(tools.uploads, holding.key.tenant, holding.session.owner_id)
         self._said: dict[tuple[str, int], Said] = {}
         """What model calls that run here have said, by call and attempt."""
 
@@ -107,7 +111,7 @@ class Preparer:
         if call is None:
             raise DefectError(f"there is no model call {effect.call_id}")
         request, asked = self._rebuilt(call), requested_event(call, holding.loaded.logged)
-        limit_s = self._time_left_s(call.deadline_ms, REQUEST_LIMIT_S)
+        limit_s = self._time_left_s(call.deadline_ms, MAX_ATTEMPT_S)
         until = time.monotonic() + limit_s
         stream.begin(
             holding.dispatch_seq, call.id, call.attempt, call.turn_id, holding.session.agent_id
@@ -118,12 +122,14 @@ class Preparer:
                 stream.delta(call.id, call.attempt, delta)
 
         said = self._said[call.id, call.attempt] = Said()
+        key, logged = holding.key, holding.loaded.logged
+        replays = replays_of(logged, request.body["messages"])
+        sent = Sent(key.tenant, key.session, request, self._attachments.filled, replays)
 
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
-            attempt = Attempt(effect, lambda: time.monotonic() >= until, revoked, show, said)
-            return run_model_call(
-                self._tools.models, asked.model, request, attempt, self._tools.deliveries
-            )
+            expired = lambda: time.monotonic() >= until  # noqa: E731  # one line of five
+            attempt = Attempt(effect, expired, revoked, show, said, limit_s)
+            return run_model_call(self._tools.models, sent, attempt, self._tools.deliveries)
 
         return Prepared(limit_s, run)
 

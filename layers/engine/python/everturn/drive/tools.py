@@ -12,7 +12,7 @@ from everturn.commands.reading import AgentLookup, SessionReader
 from everturn.drive.effects import Body, Effects
 from everturn.drive.machine import PATIENCE_S
 from everturn.drive.watch import Watching, watching
-from everturn.llm.registry import ModelRegistry
+from everturn.llm.models import Models
 from everturn.ports.clock import Clock
 from everturn.ports.decider import Decider
 from everturn.ports.session_store import SessionStore
@@ -20,6 +20,7 @@ from everturn.ports.sessions import SessionKey
 from everturn.ports.wake import Wake
 from everturn.push.lanes import Lanes
 from everturn.session.commands import Deliveries
+from everturn.store.upload_places import UploadPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Tools:
     agents: AgentLookup
     wake: Wake
     clock: Clock
-    models: ModelRegistry
+    models: Models
     decider: Decider
     secrets: Callable[[Mapping[str, Any]], str]
     new_lanes: Callable[[SessionKey], Lanes]
@@ -39,6 +40,9 @@ class Tools:
     runnable_s: int
     crossing: Crossing
     """What is done in other sessions."""
+
+    uploads: UploadPlaces
+    """Where the files are that messages refer to."""
 
     functions: str = ""
     """How the ARNs of Lambda functions begin that may be workers; empty where IAM alone knows."""

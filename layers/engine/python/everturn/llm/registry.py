@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from everturn.errors import DefectError, RejectedError
-from everturn.llm.catalogue import Catalogue, ModelFacts, ModelRef, Route
+from everturn.llm.catalogue import Catalogue, Route
 from everturn.ports.model import Model
 
 
@@ -30,15 +30,6 @@ class Served:
     route: Route
     build: Callable[[], Model]
     """Called at most once, when the first call goes that way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """One call's route, facts and adapter, taken from one registration. Source: MC-5."""
-
-    ref: ModelRef
-    facts: ModelFacts
-    model: Model
 
 
 class _Slot:
@@ -81,7 +72,7 @@ def merged(parts: Iterable[_Slots]) -> _Slots:
 
 
 class ModelRegistry:
-    """Provider name -> adapter. Thread-safe: readers see a whole set of routes or the next one."""
+    """Kind of provider -> adapter. Thread-safe: readers see a whole set or the next one."""
 
     def __init__(self, default_provider: str = "demo") -> None:
         self._default_provider = default_provider
@@ -99,18 +90,12 @@ class ModelRegistry:
         """Return the routes of this moment."""
         return self._catalogue_of(self._slots)
 
-    def prepare(self, selector: str) -> Prepared:
-        """Return what a call to `selector` needs; raises `UnknownProvider`.
-
-        The answer stays good after its registration was replaced: a call ends as it began.
-        """
-        slots = self._slots
-        catalogue = self._catalogue_of(slots)
-        ref = catalogue.split(selector)
-        slot = slots.get(ref.provider)
+    def model(self, kind: str) -> Model:
+        """Return the adapter that serves a kind of provider; raises `UnknownProvider`."""
+        slot = self._slots.get(kind)
         if slot is None:
-            raise UnknownProvider(f"no provider named {ref.provider} is registered")
-        return Prepared(ref, catalogue.facts(ref), slot.model())
+            raise UnknownProvider(f"no provider named {kind} is registered")
+        return slot.model()
 
     def _catalogue_of(self, slots: _Slots) -> Catalogue:
         routes = tuple(slot.served.route for slot in slots.values())

@@ -70,7 +70,9 @@ class ModelAnswered:
     finish_reason: str
     usage: Usage | None = None
     cost: str | None = None
-    blocks: Any = None
+    kept: Mapping[str, Any] | None = None
+    """`{provider, model, blocks?, replay_state?}`: what the message cannot hold and its provider
+    wants back with it. Source: session-log MB-4, MB-5."""
 
 
 @dataclass(frozen=True, slots=True)

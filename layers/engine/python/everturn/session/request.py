@@ -47,6 +47,9 @@ class BuiltRequest:
     failed: frozenset[str]
     """Tool calls whose result is an error."""
 
+    provider: str = ""
+    """Whose model it is for."""
+
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of `value`, in hex."""
@@ -113,7 +116,7 @@ def _built(
     for name in CALL_SETTINGS:
         if name in config:
             body[name] = config[name]
-    return BuiltRequest(body, digest(body), repairs, failed)
+    return BuiltRequest(body, digest(body), repairs, failed, config.get("provider", ""))
 
 
 def rebuild(

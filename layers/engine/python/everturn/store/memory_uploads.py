@@ -17,6 +17,7 @@ class InMemoryUploads:
         self._signed: dict[str, Upload] = {}
         self._stored: dict[tuple[str, str], Upload] = {}
         self._kept: set[tuple[str, str]] = set()
+        self._bytes: dict[tuple[str, str], bytes] = {}
 
     def signed_put(self, upload: Upload, valid_s: int) -> SignedPut:
         """Return a URL that `receive` takes."""
@@ -43,7 +44,18 @@ class InMemoryUploads:
         """Forget what nobody means, as the bucket does after some days."""
         self._stored = {name: one for name, one in self._stored.items() if name in self._kept}
 
-    def receive(self, url: str) -> None:
+    def read(
+        self, tenant: str, upload_id: str, limit_bytes: int
+    ) -> tuple[Upload, bytes | None] | None:
+        """Return what was received."""
+        upload = self._stored.get((tenant, upload_id))
+        if upload is None:
+            return None
+        content = self._bytes[tenant, upload_id]
+        return upload, content if len(content) <= limit_bytes else None
+
+    def receive(self, url: str, content: bytes = b"") -> None:
         """Take what `url` was signed for."""
         upload = self._signed[url]
         self._stored[upload.tenant, upload.upload_id] = upload
+        self._bytes[upload.tenant, upload.upload_id] = content

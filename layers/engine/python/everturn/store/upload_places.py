@@ -33,7 +33,7 @@ class SignedPut:
 
 
 class UploadPlaces(Protocol):
-    """Where uploads are kept; their bytes never pass through the engine."""
+    """Where uploads are kept; their bytes pass through the engine only on their way to a model."""
 
     def signed_put(self, upload: Upload, valid_s: int) -> SignedPut:
         """Return the request that stores exactly this file, once, within `valid_s`."""
@@ -52,4 +52,13 @@ class UploadPlaces(Protocol):
 
     def find(self, tenant: str, upload_id: str) -> Upload | None:
         """Return a file that was stored. Raises `TransientError`."""
+        ...
+
+    def read(
+        self, tenant: str, upload_id: str, limit_bytes: int
+    ) -> tuple[Upload, bytes | None] | None:
+        """Return a file that was stored with its bytes, none of them where there are more.
+
+        Raises `TransientError`.
+        """
         ...

@@ -1,13 +1,14 @@
-"""`UploadPlaces` in the bucket: presigned requests, and the one look at what they stored.
+"""`UploadPlaces` in the bucket: presigned requests, and what they stored.
 
-It must not read or write a file itself. A file is tagged as pending when it is put; the bucket's
+It must not write a file itself. A file is tagged as pending when it is put; the bucket's
 lifecycle deletes those that still are after some days. Source: template.yaml, `Bucket`.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
@@ -83,18 +84,26 @@ class S3Uploads:
                 Bucket=self._bucket, Key=keys.upload_object(tenant, upload_id)
             )
         )
+        return None if answer is None else _upload(tenant, upload_id, answer)
+
+    def read(
+        self, tenant: str, upload_id: str, limit_bytes: int
+    ) -> tuple[Upload, bytes | None] | None:
+        """One GET, which is broken off where the file is larger."""
+        answer = self._if_there(lambda: self._got(tenant, upload_id, limit_bytes))
         if answer is None:
             return None
-        metadata = answer["Metadata"]
-        return Upload(
-            tenant=tenant,
-            upload_id=upload_id,
-            filename=unquote(metadata.get("filename", "")),
-            content_type=answer["ContentType"],
-            size_bytes=answer["ContentLength"],
-            sha256=metadata.get("sha256", ""),
-            owner=metadata.get("owner", ""),
+        found, content = answer
+        return _upload(tenant, upload_id, found), content
+
+    def _got(
+        self, tenant: str, upload_id: str, limit_bytes: int
+    ) -> tuple[Mapping[str, Any], bytes | None]:
+        answer = self._client.get_object(
+            Bucket=self._bucket, Key=keys.upload_object(tenant, upload_id)
         )
+        with closing(answer["Body"]) as body:
+            return answer, body.read() if answer["ContentLength"] <= limit_bytes else None
 
     def keep(self, tenant: str, upload_id: str) -> bool:
         """One PUT of the object's tags."""
@@ -127,3 +136,17 @@ class S3Uploads:
             return self._client.generate_presigned_url(
                 ClientMethod=operation, Params={**where, **more}, ExpiresIn=valid_s
             )
+
+
+def _upload(tenant: str, upload_id: str, answer: Mapping[str, Any]) -> Upload:
+    """Return what S3 says of a file."""
+    metadata = answer["Metadata"]
+    return Upload(
+        tenant=tenant,
+        upload_id=upload_id,
+        filename=unquote(metadata.get("filename", "")),
+        content_type=answer["ContentType"],
+        size_bytes=answer["ContentLength"],
+        sha256=metadata.get("sha256", ""),
+        owner=metadata.get("owner", ""),
+    )

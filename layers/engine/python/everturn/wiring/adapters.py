@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 
-from everturn.settings import needed, settings
-from everturn.wiring.clients import CLOCK, PUSH, late, queue, table_client
+from everturn.settings import local_variable, needed, settings
+from everturn.wiring.clients import CLOCK, PUSH, SECRETS, late, queue, table_client
 
 if TYPE_CHECKING:
     from everturn.llm.registry import ModelRegistry
+    from everturn.outbound.secret_places import SecretPlaces
     from everturn.ports.directory import AgentRecord
     from everturn.ports.sessions import Logged, SessionKey
     from everturn.push.lane import LaneEnd
@@ -113,6 +114,14 @@ def models() -> ModelRegistry:
 
         registry.register(Served(DEMO_ROUTE, lambda: DemoModel(Event().wait)))
     return registry
+
+
+@lru_cache(maxsize=1)
+def secret_places() -> SecretPlaces:
+    """Return the reader of secrets that agents and providers name."""
+    from everturn.outbound.secret_places import SecretPlaces
+
+    return SecretPlaces(local_variable, late("secretsmanager", SECRETS), late("ssm", SECRETS))
 
 
 @lru_cache(maxsize=2_000)

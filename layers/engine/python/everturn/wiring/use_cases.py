@@ -9,7 +9,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from everturn.settings import local_variable, needed, settings
+from everturn.settings import needed, settings
 from everturn.wiring.adapters import (
     agent_lookup,
     budgets,
@@ -21,12 +21,14 @@ from everturn.wiring.adapters import (
     models,
     new_lanes,
     prompt_wake,
+    secret_places,
     store,
     tenant_record,
     tokens,
     wake,
 )
-from everturn.wiring.clients import CLOCK, INVOKE, SECRETS, SIGNING, late
+from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late
+from everturn.wiring.providers import model_calls
 
 if TYPE_CHECKING:
     from everturn.commands.agents import Agents
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from everturn.commands.uploads import Uploads
     from everturn.commands.wake_held import WakeHeld
     from everturn.drive.advance import AdvanceSession
+    from everturn.store.uploads import S3Uploads
     from everturn.surfaces.callers import Callers
 
 
@@ -233,9 +236,15 @@ def uploads() -> Uploads:
 def uploads_kept() -> Uploads:
     """Return the use cases of uploads for who signs no URLs."""
     from everturn.commands.uploads import Uploads
+
+    return Uploads(upload_places(), CLOCK)
+
+
+def upload_places() -> S3Uploads:
+    """Return the files of the bucket for who signs no URLs."""
     from everturn.store.uploads import S3Uploads
 
-    return Uploads(S3Uploads(late("s3"), needed("bucket")), CLOCK)
+    return S3Uploads(late("s3"), needed("bucket"))
 
 
 def crossing(by: str) -> Crossing:
@@ -255,7 +264,6 @@ def advance_session() -> AdvanceSession:
     from everturn.delivery.lambda_function import LambdaDecider
     from everturn.drive.advance import AdvanceSession
     from everturn.drive.tools import Tools
-    from everturn.outbound.secret_places import SecretPlaces
     from everturn.session.commands import Deliveries
 
     limit_s = settings().max_child_run_seconds
@@ -268,15 +276,14 @@ def advance_session() -> AdvanceSession:
             agents=agent_lookup,
             wake=wake(),
             clock=CLOCK,
-            models=models(),
+            models=model_calls(),
             decider=DeciderByTarget(WebhookDecider(networks), invoker),
-            secrets=SecretPlaces(
-                local_variable, late("secretsmanager", SECRETS), late("ssm", SECRETS)
-            ),
+            secrets=secret_places(),
             new_lanes=new_lanes,
             attempts=attempts,
             runnable_s=settings().runnable_seconds,
             crossing=crossing("driver"),
+            uploads=upload_places(),
             functions=functions,
             deliveries=Deliveries(max_attempts=settings().delivery_attempts),
             max_child_run_s=limit_s or None,

@@ -113,7 +113,7 @@ def _record_reply(
         finish_reason=answer.finish_reason,
         usage=answer.usage,
         cost=answer.cost,
-        private={"blocks": answer.blocks} if answer.blocks else None,
+        private=answer.kept,
     )
     seq = journal.add(completed)
     drop_questions_about(journal, call.id, "call_settled")

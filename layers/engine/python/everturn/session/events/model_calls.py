@@ -96,7 +96,11 @@ class ModelCallCompleted(Stored):
     usage: Usage | None = None
     cost: str | None = None
     private: Json = None
-    """Blocks that the public message cannot hold (reasoning)."""
+    """`{provider, model, blocks?, replay_state?}`: what the public message cannot hold and its
+    provider wants back with it.
+
+    Source: session-log MB-4, MB-5.
+    """
 
 
 class ModelCallErrored(Stored):

@@ -1,0 +1,88 @@
+"""Files that messages refer to, put in their places for a provider; the request stays as it was."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final
+
+from everturn.errors import TransientError
+from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.protocol.upload import REFERENCE, is_upload_id
+from everturn.store.upload_places import UploadPlaces
+
+MAX_INLINED_BYTES: Final = 20 * 1024 * 1024
+"""All files of one model request, before base64. Source: Gemini API, limit of inline requests."""
+
+
+class Attachments:
+    """The files of one session; each is read once by a driver."""
+
+    def __init__(self, places: UploadPlaces, tenant: str, owner_id: str) -> None:
+        self._places = places
+        self._tenant = tenant
+        self._owner_id = owner_id
+        self._read: dict[str, str] = {}
+        """Data URLs by upload."""
+
+        self._left_bytes = MAX_INLINED_BYTES
+
+    def filled(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a request with data URLs in place of references to uploads.
+
+        Raises `ModelFailed` for a file that is not there, or another owner's, and for more bytes
+        than a request may carry.
+        """
+        return {**body, "messages": [self._message(message) for message in body["messages"]]}
+
+    def _message(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = message.get("content")
+        if content is None or isinstance(content, str):
+            return message
+        return {**message, "content": [self._part(part) for part in content]}
+
+    def _part(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        match part:
+            case {"type": "image_url", "image_url": {"url": str(url)}}:
+                return {**part, "image_url": {"url": self._url(url)}}
+            case {"type": "video_url", "video_url": {"url": str(url)}}:
+                return {**part, "video_url": {"url": self._url(url)}}
+            case {"type": "file", "file": {"file_data": str(data), **about}}:
+                return {**part, "file": {**about, "file_data": self._url(data)}}
+            case _:
+                return part
+
+    def _url(self, url: str) -> str:
+        upload_id = url.removeprefix(REFERENCE)
+        if upload_id == url:
+            return url
+        if upload_id not in self._read:
+            self._read[upload_id] = self._data_url(upload_id)
+        return self._read[upload_id]
+
+    def _data_url(self, upload_id: str) -> str:
+        if not is_upload_id(upload_id):
+            raise _missing(upload_id)
+        try:
+            found = self._places.read(self._tenant, upload_id, self._left_bytes)
+        except TransientError as error:
+            told = f"the upload {upload_id} could not be read"
+            raise ModelFailed(told, FailureCode.NETWORK) from error
+        if found is None or found[0].owner not in {"", self._owner_id}:
+            raise _missing(upload_id)
+        upload, content = found
+        if content is None:
+            raise ModelFailed(
+                f"the files of the conversation are over {MAX_INLINED_BYTES} bytes together",
+                FailureCode.INVALID_REQUEST,
+                reason="unsupported_content",
+            )
+        self._left_bytes -= len(content)
+        media_type = upload.content_type.partition(";")[0].strip().lower()
+        return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
+
+
+def _missing(upload_id: str) -> ModelFailed:
+    return ModelFailed(
+        f"there is no upload {upload_id[:40]}", FailureCode.INVALID_REQUEST, reason="unknown_upload"
+    )

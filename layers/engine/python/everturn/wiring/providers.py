@@ -1,0 +1,60 @@
+"""Adapters of model providers, each made when a call first needs it; no call is made here.
+
+Imports stand inside the functions: a Lambda pays at its cold start for what it uses, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from everturn.settings import local_variable, settings
+from everturn.wiring.adapters import models, secret_places
+
+if TYPE_CHECKING:
+    from everturn.llm.models import Models
+    from everturn.llm.providers.exchange import Exchange
+    from everturn.ports.model import Model
+
+OWN_KEYS: Final = {
+    "openai": ("OPENAI_API_KEY",),
+    "openai-responses": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Variables that hold a key on a laptop, where nobody named a place: the vendors' own names."""
+
+
+@lru_cache(maxsize=1)
+def model_calls() -> Models:
+    """Return what prepares the model calls of all tenants."""
+    from everturn.llm.models import Models
+
+    return Models(models(), secret=secret_places(), own_key=_own_key, adapters=_adapters())
+
+
+def _own_key(kind: str) -> str:
+    found = (local_variable(name) for name in OWN_KEYS.get(kind, ()))
+    return next((key for key in found if key), "")
+
+
+def _adapters() -> Mapping[str, Callable[[], Model]]:
+    return {
+        "anthropic": _anthropic,
+    }
+
+
+@lru_cache(maxsize=1)
+def _exchange() -> Exchange:
+    """Return the connections to all providers."""
+    from everturn.llm.providers.exchange import Exchange
+
+    return Exchange(settings().worker_networks)
+
+
+def _anthropic() -> Model:
+    from everturn.llm.providers.anthropic import AnthropicWire
+    from everturn.llm.providers.http_model import HttpModel
+
+    return HttpModel(_exchange(), AnthropicWire())
