@@ -44,6 +44,10 @@ BODY: Final = {
     "max_completion_tokens",
     "stop",
     "reasoning_effort",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "prompt_cache_key",
     "stream",
     "stream_options",
 }

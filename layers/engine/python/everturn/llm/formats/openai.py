@@ -16,16 +16,32 @@ SETTINGS: Final = ("temperature", "max_completion_tokens", "stop")
 
 
 def to_body(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of `POST /chat/completions` without its stream flag. Source: W-2, W-4."""
+    """Return the body of `POST /chat/completions` without its stream flag. Source: W-2, W-4.
+
+    How tools are used is said only where there are tools: OpenAI refuses it elsewhere.
+    """
     body: dict[str, Any] = {
         "model": request["model"],
         "messages": [_message(message) for message in request["messages"]],
     }
     if request.get("tools"):
         body["tools"] = [_tool(tool) for tool in request["tools"]]
+        body |= _use_of_tools(request)
     body |= {name: request[name] for name in SETTINGS if request.get(name) is not None}
     effort = (request.get("reasoning") or {}).get("effort")
     return {**body, "reasoning_effort": effort} if effort else body
+
+
+def _use_of_tools(request: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    choice = request.get("tool_choice")
+    if isinstance(choice, Mapping):
+        told["tool_choice"] = {"type": "function", "function": {"name": choice["name"]}}
+    elif choice:
+        told["tool_choice"] = choice
+    if request.get("parallel_tool_calls") is not None:
+        told["parallel_tool_calls"] = request["parallel_tool_calls"]
+    return told
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
