@@ -18,6 +18,7 @@ from everturn.wiring.adapters import (
     forget_agent,
     forget_budgets,
     has_budgets,
+    models,
     new_lanes,
     prompt_wake,
     secret_places,
@@ -26,9 +27,8 @@ from everturn.wiring.adapters import (
     tokens,
     wake,
 )
-from everturn.wiring.catalogues import models_of
 from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late
-from everturn.wiring.providers import has_own_key, model_calls
+from everturn.wiring.providers import model_calls
 
 if TYPE_CHECKING:
     from everturn.commands.agents import Agents
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
     from everturn.commands.interrupts import Interrupts
-    from everturn.commands.list_models import ListModels
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
     from everturn.commands.read_events import ReadEvents
@@ -74,7 +73,7 @@ def session_reader() -> SessionReader:
     from everturn.commands.shared_budgets import LookUpBudgets
 
     look_up = LookUpBudgets(budgets(), has_budgets, CLOCK)
-    return SessionReader(store(), directory(), agent_lookup, models_of, look_up)
+    return SessionReader(store(), directory(), agent_lookup, models().catalogue(), look_up)
 
 
 def attempts() -> Attempts:
@@ -103,7 +102,7 @@ def submit_input(by: str) -> SubmitInput:
         CLOCK,
         by=by,
         runnable_s=settings().runnable_seconds,
-        check_route=demo_allowed(models_of, tenant_record),
+        check_route=demo_allowed(models().catalogue(), tenant_record),
         attempts=attempts,
         keep_uploads=uploads_kept().keep,
     )
@@ -221,14 +220,8 @@ def agents() -> Agents:
     from everturn.commands.agents import Agents
 
     networks, functions = settings().worker_networks, settings().worker_functions
-    return Agents(directory(), CLOCK, networks, forget_agent, models_of, functions)
-
-
-def list_models() -> ListModels:
-    """Return the use case of the list of models."""
-    from everturn.commands.list_models import ListModels
-
-    return ListModels(models_of, tenant_record, has_own_key)
+    catalogue = models().catalogue()
+    return Agents(directory(), CLOCK, networks, forget_agent, catalogue, functions)
 
 
 def uploads() -> Uploads:
@@ -259,7 +252,8 @@ def crossing(by: str) -> Crossing:
     from everturn.commands.crossing import Crossing
     from everturn.commands.demo_switch import demo_allowed
 
-    return Crossing(change_session(by), demo_allowed(models_of, tenant_record))
+    check_route = demo_allowed(models().catalogue(), tenant_record)
+    return Crossing(change_session(by), check_route)
 
 
 @lru_cache(maxsize=1)

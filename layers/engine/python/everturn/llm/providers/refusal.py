@@ -45,6 +45,10 @@ _WORDS: Final = {
     "content_filter": FailureCode.REFUSED,
     "content_policy_violation": FailureCode.REFUSED,
     "invalid_prompt": FailureCode.REFUSED,
+    "bio_policy": FailureCode.REFUSED,
+    "misalignment_policy_violation": FailureCode.REFUSED,
+    "image_content_policy_violation": FailureCode.REFUSED,
+    "insufficient_quota": FailureCode.AUTH,
     "authentication_error": FailureCode.AUTH,
     "permission_error": FailureCode.AUTH,
     "billing_error": FailureCode.AUTH,
@@ -57,6 +61,29 @@ _WORDS: Final = {
     "expiredtokenexception": FailureCode.AUTH,
 }
 """Codes, types and statuses of error bodies, in lower case. Source: each provider's "Errors"."""
+
+_UNREADABLE_INPUT: Final = frozenset(
+    {
+        "invalid_image",
+        "invalid_image_format",
+        "invalid_base64_image",
+        "invalid_image_url",
+        "invalid_image_mode",
+        "image_too_large",
+        "image_too_small",
+        "image_parse_error",
+        "image_file_too_large",
+        "image_file_not_found",
+        "unsupported_image_media_type",
+        "empty_image_file",
+        "failed_to_download_image",
+        "data_residency_mismatch",
+    }
+)
+"""What a stream of OpenAI's Responses may end with, where there is no status to tell it by.
+
+Source: OpenAI API, "ResponseError".
+"""
 
 _STATUSES: Final = {
     HTTPStatus.UNAUTHORIZED: FailureCode.AUTH,
@@ -178,6 +205,9 @@ def failed_stream(provider: str, said: ErrorBody, request_id: str | None = None)
 def code_of(said: ErrorBody, status: int) -> FailureCode:
     """Return the cause: by the provider's code, else by its words on length, else by the status."""
     known = [_WORDS[word.lower()] for word in said.words if word.lower() in _WORDS]
+    known += [
+        FailureCode.INVALID_REQUEST for word in said.words if word.lower() in _UNREADABLE_INPUT
+    ]
     if FailureCode.CONTEXT_WINDOW_EXCEEDED in known or _is_too_long(said, status):
         return FailureCode.CONTEXT_WINDOW_EXCEEDED
     if known:
