@@ -19,7 +19,9 @@ from everturn_local import (
     cli_agents,
     cli_budgets,
     cli_invoke,
+    cli_models,
     cli_operator,
+    cli_providers,
     cli_sessions,
     cli_tokens,
 )
@@ -42,6 +44,8 @@ app.command()(cli_sessions.answer)
 app.command()(cli_tokens.token)
 app.add_typer(cli_operator.tenants_app, name="tenants")
 app.add_typer(cli_operator.keys_app, name="keys")
+app.add_typer(cli_providers.app, name="providers")
+app.add_typer(cli_models.app, name="models")
 app.command()(cli_operator.redrive)
 app.command()(cli_invoke.invoke)
 
@@ -91,6 +95,12 @@ def _workers(arguments: Iterable[str]) -> dict[str, Handler]:
         raise typer.BadParameter(str(error), param_hint="--worker") from error
 
 
+def _parameters(upload_origins: str, default_provider: str) -> dict[str, str]:
+    """Return the template's parameters that the command line says something of."""
+    given = {"UploadOrigins": upload_origins} if upload_origins else {}
+    return given if default_provider == "demo" else given | {"DefaultProvider": default_provider}
+
+
 @contextmanager
 def _refusals_said() -> Iterator[None]:
     """End the program with one line where the stack cannot be played as asked."""
@@ -104,7 +114,7 @@ def _refusals_said() -> Iterator[None]:
 
 
 @app.command()
-def dev(
+def dev(  # noqa: PLR0913, PLR0917  # one for each option
     port: Annotated[
         int, typer.Option(help="Port of the HTTP and WebSocket APIs; 0: a free one.")
     ] = 0,
@@ -126,6 +136,9 @@ def dev(
     upload_origins: Annotated[
         str, typer.Option(help="Origins whose pages may upload, with commas between.")
     ] = "",
+    default_provider: Annotated[
+        str, typer.Option(help="Provider of a model that an agent names without one.")
+    ] = "demo",
     template: Template = ROOT / "template.yaml",
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C."""
@@ -146,7 +159,7 @@ def dev(
         LocalRuntime(
             template,
             http_port=port,
-            parameters={"UploadOrigins": upload_origins} if upload_origins else {},
+            parameters=_parameters(upload_origins, default_provider),
             environment=_environment(),
             worker_functions=_workers(worker or ()),
         ) as runtime,

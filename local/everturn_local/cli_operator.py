@@ -20,7 +20,7 @@ from everturn_local.cli_asking import (
 
 if TYPE_CHECKING:
     from everturn.commands.tenants import Keys, Tenants
-    from everturn.ports.registry import KeyEntry
+    from everturn.ports.registry import KeyEntry, Registry
 
 tenants_app = typer.Typer(no_args_is_help=True, help="Tenants, in the stack's table.")
 keys_app = typer.Typer(no_args_is_help=True, help="API keys, in the stack's table.")
@@ -188,23 +188,25 @@ def _tenants(table: str) -> Tenants:
     from everturn.commands.tenants import Tenants  # noqa: PLC0415
     from everturn.wiring.clients import CLOCK  # noqa: PLC0415
 
-    return Tenants(_registry(table), CLOCK)
+    return Tenants(registry_of(table)[0], CLOCK)
 
 
 def _keys(table: str) -> Keys:
     from everturn.commands.tenants import Keys  # noqa: PLC0415
     from everturn.wiring.clients import CLOCK  # noqa: PLC0415
 
-    return Keys(_registry(table), CLOCK)
+    return Keys(registry_of(table)[0], CLOCK)
 
 
-def _registry(table: str) -> Any:
+def registry_of(table: str) -> tuple[Registry, bool]:
+    """Return the registry in a table, and whether the table is a local runtime's."""
     import boto3  # noqa: PLC0415
 
     from everturn.store.registry import DynamoRegistry  # noqa: PLC0415
     from everturn.wiring.clients import AWS  # noqa: PLC0415
 
-    return DynamoRegistry(table, boto3.client("dynamodb", config=AWS))
+    client = boto3.client("dynamodb", config=AWS)
+    return DynamoRegistry(table, client), client.meta.endpoint_url.startswith("http://")
 
 
 def _shown(tenant: str, record: Any) -> dict[str, Any]:

@@ -45,7 +45,11 @@ from everturn_local.worker_functions import function_arn, sandboxes_of, specs_of
 
 logger = logging.getLogger(__name__)
 
-LOCAL_PARAMETERS: Mapping[str, str] = {"WorkerNetworks": "any", "SampleWorker": "true"}
+LOCAL_PARAMETERS: Mapping[str, str] = {
+    "WorkerNetworks": "any",
+    "SampleWorker": "true",
+    "DefaultProvider": "demo",
+}
 """Template parameters that differ on a laptop, for templates that have them."""
 _ONE_AT_A_TIME = threading.Lock()
 STOP_PATIENCE_S = 0.5

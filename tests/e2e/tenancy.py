@@ -273,6 +273,7 @@ ROWS = {
     ),
     "get_agent": Row(ok=200, thing=Case.agent, missing="none"),
     "delete_agent": Row(ok=200, thing=Case.agent, missing="none"),
+    "list_models": Row(ok=200, others=200, rivals=200),
     "create_upload": Row(ok=201, body=lambda _who, _thing: UPLOAD, others=201, rivals=201),
     "get_upload": Row(ok=200, thing=Case.upload, missing="00000000-0000-7000-8000-000000000000"),
 }

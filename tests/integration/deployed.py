@@ -125,7 +125,7 @@ class Deployed:
             self.directory,
             clock(),
             networks="any",
-            catalogue=models().catalogue(),
+            catalogue_of=lambda _tenant: models().catalogue(),
             forget=lambda _tenant, _agent: None,
         )
         retry = {
@@ -165,7 +165,7 @@ class Deployed:
         from everturn.store.memory_directory import InMemoryWake  # noqa: PLC0415
 
         reader = SessionReader(
-            self.store, self.directory, self.directory.agent, models().catalogue()
+            self.store, self.directory, self.directory.agent, lambda _tenant: models().catalogue()
         )
         submit = SubmitInput(
             self.store,

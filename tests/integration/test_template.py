@@ -16,8 +16,9 @@ from everturn_local.topology import HttpRoute, read_topology
 
 ROOT = Path(__file__).parents[2]
 
+MODELS = frozenset({"DEMO_PROVIDER", "DEFAULT_PROVIDER"})
 FRONT_DOOR = frozenset(
-    {"TABLE", "BUCKET", "QUEUE_URL", "DEMO_PROVIDER", "WORKER_NETWORKS", "RUNNABLE_SECONDS"}
+    {"TABLE", "BUCKET", "QUEUE_URL", "WORKER_NETWORKS", "RUNNABLE_SECONDS"} | MODELS
 )
 VARIABLES = {
     "http_api": FRONT_DOOR | {"TOKEN_SECRET", "S3_ENDPOINT", "WORKER_FUNCTIONS"},
@@ -28,7 +29,7 @@ VARIABLES = {
     | {"WEBSOCKET_ENDPOINT", "STEP_MACHINE_ARN", "LEASE_SECONDS", "DELIVERY_ATTEMPTS"}
     | {"WORKER_FUNCTIONS", "MAX_CHILD_RUN_SECONDS"},
     "fanout": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "WEBSOCKET_ENDPOINT"}),
-    "recovery": frozenset({"TABLE", "BUCKET", "QUEUE_URL", "STEP_MACHINE_ARN", "RUNNABLE_SECONDS"}),
+    "recovery": MODELS | {"TABLE", "BUCKET", "QUEUE_URL", "STEP_MACHINE_ARN", "RUNNABLE_SECONDS"},
     "sample_worker": frozenset(),
 }
 """Each function's own variables, without `EVERTURN_`."""

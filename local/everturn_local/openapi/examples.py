@@ -208,3 +208,24 @@ LATE_ANSWER: Final = {
     "decision_id": UPLOAD_ID,
     "actions": [{"type": "tool.result", "id": "call_1", "result": "sent"}],
 }
+
+MODELS: Final = {
+    "models": [
+        {
+            "id": "openai:gpt-5-mini",
+            "provider": "openai",
+            "model": "gpt-5-mini",
+            "name": "GPT-5 mini",
+            "context_window_tokens": 400_000,
+            "max_output_tokens": 128_000,
+            "inputs": ["text", "image", "file"],
+            "reasoning": {
+                "efforts": [{"id": "low", "name": "Low"}, {"id": "high", "name": "High"}]
+            },
+            "pricing": {"input_usd": "0.25", "output_usd": "2", "cache_read_usd": "0.025"},
+        }
+    ],
+    "providers": [{"id": "openai", "name": "OpenAI", "kind": "openai", "configured": True}],
+    "aliases": {"fast": "openai:gpt-5-mini"},
+    "default_provider": "openai",
+}

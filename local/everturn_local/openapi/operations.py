@@ -11,6 +11,7 @@ from everturn_local.openapi import examples
 from everturn_local.openapi.agent_operations import AGENT_OPERATIONS
 from everturn_local.openapi.budget_operations import BUDGET_OPERATIONS
 from everturn_local.openapi.decision_operations import DECISION_OPERATIONS
+from everturn_local.openapi.model_operations import MODEL_OPERATIONS
 from everturn_local.openapi.other_operations import OTHER_OPERATIONS
 from everturn_local.openapi.schemas import Schema
 from everturn_local.openapi.session_operations import SESSION_OPERATIONS
@@ -36,5 +37,6 @@ OPERATIONS: Final[dict[str, Spoken]] = (
     | DECISION_OPERATIONS
     | BUDGET_OPERATIONS
     | AGENT_OPERATIONS
+    | MODEL_OPERATIONS
 )
 """By the operation's name in `everturn.surfaces.routes`."""

@@ -22,8 +22,9 @@ def state(name: str) -> StateUpdated:
 def reader_of(aws: Aws) -> tuple[SessionReader, DynamoSessionStore]:
     """Return a reader of a process that has read nothing yet, and its store."""
     store, world = aws.store(), World()
-    catalogue = world.models.catalogue()
-    return SessionReader(store, aws.directory(), lambda _tenant, _agent: None, catalogue), store
+    return SessionReader(
+        store, aws.directory(), lambda _tenant, _agent: None, world.catalogue_of
+    ), store
 
 
 def with_states(aws: Aws, key: SessionKey) -> Head:

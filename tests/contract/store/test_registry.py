@@ -11,7 +11,7 @@ from contract.store.conftest import Aws
 from contract.store.failing import Failing, never_arrives, refuses
 from everturn.errors import StoreRefused, StoreUnavailable
 from everturn.ports.directory import ApiKey, Directory
-from everturn.ports.registry import KeyEntry, Registry
+from everturn.ports.registry import EVERYBODY, KeyEntry, Registry
 from everturn.store.memory_registry import InMemoryRegistry
 from everturn.store.registry import DynamoRegistry
 from sample_events import NOON_MS
@@ -59,6 +59,30 @@ def test_a_tenant_that_is_in_no_list_joins_it_and_stays_as_it_is(both: Both) -> 
     assert (before, made) == ([], False)
     assert list(both.registry.tenants()) == ["old"]
     assert both.registry.tenant("old") == {"demo_provider": "off"}
+
+
+def test_a_record_is_replaced_only_as_it_was_read(both: Both) -> None:
+    both.registry.create_tenant("acme", {"name": "Größe", "created_ms": 1})
+    read = both.registry.tenant("acme")
+    mine, theirs = {"name": "a", "aliases": {"x": "y"}}, {"name": "b"}
+
+    replaced = [
+        both.registry.replace_tenant("acme", read, mine),
+        both.registry.replace_tenant("acme", read, theirs),
+        both.registry.replace_tenant("acme", None, theirs),
+    ]
+
+    assert replaced == [True, False, False]
+    assert both.registry.tenant("acme") == both.directory.tenant("acme") == mine
+
+
+def test_a_record_for_all_begins_once_and_is_no_tenant(both: Both) -> None:
+    begun = [both.registry.replace_tenant(EVERYBODY, None, {"aliases": {}}) for _ in range(2)]
+    stranger = both.registry.replace_tenant("nobody", {"name": "n"}, {})
+
+    assert (begun, stranger) == ([True, False], False)
+    assert both.registry.tenant(EVERYBODY) == {"aliases": {}}
+    assert list(both.registry.tenants()) == []
 
 
 def test_a_key_is_found_by_its_hash_and_listed_with_its_tenant(both: Both) -> None:
@@ -143,7 +167,8 @@ def test_lists_go_over_pages(aws: Aws) -> None:
     [(never_arrives, StoreUnavailable), (refuses("AccessDeniedException"), StoreRefused)],
 )
 def test_errors_are_ours(aws: Aws, trouble: Any, ours: type[Exception]) -> None:
-    troubles = {"transact_write_items": [trouble], "query": [trouble], "get_item": [trouble]}
+    calls = ("transact_write_items", "query", "get_item", "put_item")
+    troubles = {name: [trouble] for name in calls}
     registry = registry_on(aws, Failing(aws.dynamodb.client, troubles))
 
     with pytest.raises(ours):
@@ -152,3 +177,5 @@ def test_errors_are_ours(aws: Aws, trouble: Any, ours: type[Exception]) -> None:
         list(registry.tenants())
     with pytest.raises(ours):
         registry.tenant("acme")
+    with pytest.raises(ours):
+        registry.replace_tenant("acme", None, {})

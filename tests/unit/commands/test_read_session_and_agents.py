@@ -9,7 +9,10 @@ import pytest
 from everturn.commands.agents import Agents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.reading import SessionReader
-from everturn.errors import DefectError
+from everturn.errors import DefectError, RejectedError
+from everturn.llm.catalogue import Catalogue, ModelFacts, ReasoningEffort
+from everturn.llm.catalogue import Route as LlmRoute
+from everturn.llm.demo.model import DEMO_ROUTE
 from everturn.protocol.limits import MAX_AGENT_BYTES
 from everturn.rejections import (
     InvalidToolSchema,
@@ -127,9 +130,7 @@ def test_a_pinned_config_that_is_not_in_the_log_is_a_defect() -> None:
     world = World()
     world.submit("Hello")
     world.agent("helper", system="Another.")
-    reader = SessionReader(
-        _Lost(), world.directory, world.directory.agent, world.models.catalogue()
-    )
+    reader = SessionReader(_Lost(), world.directory, world.directory.agent, world.catalogue_of)
 
     with pytest.raises(DefectError, match="no agent config"):
         reader.load(KEY, world.head())
@@ -159,10 +160,36 @@ class Case:
             self.world.directory,
             self.world.clock,
             networks="public",
-            catalogue=self.world.models.catalogue(),
+            catalogue_of=lambda _tenant: self.world.models.catalogue(),
             forget=lambda tenant, agent: self.forgotten.append((tenant, agent)),
             functions=functions,
         )
+
+
+def test_a_model_is_looked_up_in_the_catalogue_of_its_tenant() -> None:
+    world = World(clock=FrozenClock())
+    facts = ModelFacts("acme", "m", "M", efforts=(ReasoningEffort("low", "Low"),))
+    catalogues = {
+        TENANT: Catalogue((LlmRoute("acme", "Acme", (facts,)),), "acme", {"fast": "acme:m"}),
+        "rival": Catalogue((DEMO_ROUTE,), "nobody"),
+    }
+    agents = Agents(
+        world.directory, world.clock, "public", lambda _tenant, _agent: None, catalogues.__getitem__
+    )
+
+    def put(tenant: str, model: str, effort: str = "low") -> str:
+        body = {"model": model, "reasoning": {"effort": effort}}
+        try:
+            agents.put(tenant, "a1", body)
+        except RejectedError as error:
+            return error.message
+        return "written"
+
+    assert put(TENANT, "fast") == put(TENANT, "other") == "written"
+    assert put(TENANT, "fast", "high") == "acme:m offers no effort high; it has low"
+    nobody = "/model: no provider here serves it; demo:demo can be used"
+    assert put("rival", "fast") == put("rival", "demo:other") == nobody
+    assert put("rival", "demo:demo") == "written"
 
 
 def test_an_agent_is_created_then_replaced() -> None:

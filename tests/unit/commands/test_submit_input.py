@@ -272,7 +272,7 @@ def test_the_demo_provider_is_refused_where_it_is_switched_off(
 ) -> None:
     world = World()
     catalogue = world.models.catalogue() if registered else Catalogue()
-    check = demo_allowed(catalogue, lambda _tenant: record)
+    check = demo_allowed(lambda _tenant: catalogue, lambda _tenant: record)
 
     if is_refused:
         with pytest.raises(NotYetSupported):

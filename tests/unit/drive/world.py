@@ -23,7 +23,7 @@ from everturn.commands.wake_held import WakeHeld
 from everturn.drive.advance import AdvanceSession
 from everturn.drive.lease import Lease
 from everturn.drive.tools import Invocation, Tools
-from everturn.llm.catalogue import ModelFacts, Route
+from everturn.llm.catalogue import Catalogue, ModelFacts, Route
 from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 from everturn.llm.models import Models
 from everturn.llm.registry import ModelRegistry, Served
@@ -119,7 +119,7 @@ class World:
             self.directory,
             self.clock,
             networks="any",
-            catalogue=catalogue,
+            catalogue_of=lambda _tenant: catalogue,
             forget=lambda _tenant, _agent: None,
         )
         agents.put(TENANT, agent_id, merged)
@@ -132,6 +132,14 @@ class World:
         self.agent(agent_id, model="scripted:m", **changed)
         return model
 
+    def catalogue_of(self, _tenant: str) -> Catalogue:
+        """Return the catalogue of every tenant."""
+        return self.models.catalogue()
+
+    def tenant_record(self, tenant: str) -> Mapping[str, Any]:
+        """Return what the directory has of a tenant."""
+        return self.directory.tenant(tenant) or {}
+
     @property
     def reader(self) -> SessionReader:
         return self.reader_on(self.store)
@@ -140,7 +148,7 @@ class World:
         """Return a reader of sessions; it looks agents up in the directory."""
         used = directory or self.directory
         look_up = LookUpBudgets(self.budgets, self.budgets.has_any, self.clock)
-        return SessionReader(store, used, self.directory.agent, self.models.catalogue(), look_up)
+        return SessionReader(store, used, self.directory.agent, self.catalogue_of, look_up)
 
     def _held(self, tenant: str) -> list[Held]:
         listed = self.store.listed(tenant, "", 1000).sessions

@@ -65,7 +65,11 @@ def test_a_model_of_bedrock_is_found_by_its_id_with_colons() -> None:
     named, bare = catalogue.split(f"bedrock:{model}"), catalogue.split(model)
 
     assert named == bare == ModelRef("bedrock", model)
-    assert from_facts(catalogue.facts(bare)) == {
+    shown = from_facts(catalogue.facts(bare))
+    assert [one["id"] for one in shown.pop("reasoning")["efforts"]] == [
+        *("medium", "low", "high", "xhigh", "minimal", "none")
+    ]
+    assert shown == {
         "id": f"bedrock:{model}",
         "provider": "bedrock",
         "model": model,

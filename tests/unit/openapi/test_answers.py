@@ -83,6 +83,7 @@ def everything(asked: Asked) -> None:
     for _ in range(2):
         asked("put_agent", AGENT, agent_id="a1")
     asked("list_agents", query={"limit": "1"})
+    asked("list_models")
     asked("get_agent", agent_id="a1")
     asked("delete_agent", agent_id="a1")
     asked("submit_input", body('[[call:look {"at": 1}]][[turn]][[say:{{result}}]]'))

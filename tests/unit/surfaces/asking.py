@@ -11,6 +11,7 @@ from everturn.commands.answer_later import SettleCalls, SubmitAnswer
 from everturn.commands.cancel import Cancels
 from everturn.commands.delete_session import DeleteSession
 from everturn.commands.interrupts import Interrupts
+from everturn.commands.list_models import ListModels
 from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
 from everturn.commands.read_events import ReadEvents
@@ -32,6 +33,7 @@ from everturn.surfaces.health_routes import health_operations
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
 from everturn.surfaces.lifecycle_routes import lifecycle_operations
+from everturn.surfaces.model_routes import model_operations
 from everturn.surfaces.session_routes import session_operations
 from everturn.surfaces.token_routes import token_operations
 from everturn.surfaces.upload_routes import upload_operations
@@ -63,7 +65,7 @@ class Surfaces:
             world.directory,
             world.clock,
             networks="any",
-            catalogue=catalogue,
+            catalogue_of=lambda _tenant: catalogue,
             forget=lambda _tenant, _agent: None,
         )
         self.submit = world.taker(submit)
@@ -88,6 +90,7 @@ class Surfaces:
             )
             | agent_operations(agents)
             | token_operations(MintToken(lambda: self.tokens, world.clock))
+            | model_operations(ListModels(world.catalogue_of, world.tenant_record))
             | upload_operations(Uploads(self.uploads, world.clock)),
         )
         self._events = EventsApi(self.callers, events)

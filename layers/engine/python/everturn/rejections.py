@@ -148,6 +148,10 @@ class UnknownTenant(RejectedError, code="unknown_tenant", status=404):
     """No tenant of this name; operators alone are told."""
 
 
+class UnknownSetting(RejectedError, code="unknown_setting", status=404):
+    """No provider, model or alias of this name in a record; operators alone are told."""
+
+
 class UnknownKey(RejectedError, code="unknown_key", status=404):
     """No API key of this id; operators alone are told."""
 

@@ -34,6 +34,9 @@ class Settings(BaseModel):
     """How the ARNs of Lambda functions begin that may be workers; empty where IAM alone knows."""
 
     demo_provider: Literal["on", "off"] = "on"
+    default_provider: str = Field(default="bedrock", pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")
+    """Route of a model selector that names none. Source: session-log O-7."""
+
     delivery_attempts: int = Field(default=10, ge=1, le=100)
     """Deliveries of one decision to a worker. Source: decision-protocol D-4."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from everturn.commands.cursors import from_cursor, to_cursor
 from everturn.delivery.function_guard import check_function
-from everturn.llm.catalogue import Catalogue, settle
+from everturn.llm.catalogue import Catalogue, CatalogueOf, settle
 from everturn.outbound.url_guard import Networks, UrlRefused, check_url
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ARN_PREFIX, AgentLine, AgentRecord, Directory
@@ -62,14 +62,14 @@ class Agents:
         clock: Clock,
         networks: Networks,
         forget: Callable[[str, str], None],
-        catalogue: Catalogue,
+        catalogue_of: CatalogueOf,
         functions: str = "",
     ) -> None:
         """Take the adapters; `functions` is how ARNs begin that may be workers, empty for any."""
         self._directory = directory
         self._clock = clock
         self._networks = networks
-        self._catalogue = catalogue
+        self._catalogue_of = catalogue_of
         self._forget = forget
         self._functions = functions
 
@@ -86,7 +86,7 @@ class Agents:
                 "The definition is too large.", limit_bytes=MAX_AGENT_BYTES, size_bytes=size_bytes
             )
         _check_supported(definition)
-        self._check_model(definition)
+        self._check_model(tenant, definition)
         self._check_worker(definition)
         for position, tool in enumerate(definition.tools or ()):
             for name in ("input", "output"):
@@ -131,15 +131,16 @@ class Agents:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         self._forget(tenant, agent_id)
 
-    def _check_model(self, definition: AgentDefinition) -> None:
+    def _check_model(self, tenant: str, definition: AgentDefinition) -> None:
         """Refuse what no route serves, and an effort that a route does not offer. Source: MC-3."""
         if definition.handler == "worker":
             return  # the worker runs its model calls, and knows its models
-        ref = self._catalogue.split(definition.model)
-        facts = self._catalogue.facts(ref)
-        if ref.provider == "demo" and facts not in self._catalogue.models():
+        catalogue = self._catalogue_of(tenant)
+        ref = catalogue.split(definition.model)
+        facts, route = catalogue.facts(ref), catalogue.route(ref.provider)
+        if route is None or (route.id == "demo" and facts not in route.models):
             raise SchemaViolation(
-                f"/model: no provider here serves it; {_listed(self._catalogue)} can be used"
+                f"/model: no provider here serves it; {_usable(catalogue)} can be used"
             )
         reasoning = definition.reasoning
         settle(facts, max_tokens=None, effort=reasoning.effort if reasoning else None)
@@ -165,8 +166,10 @@ def _line(agent: AgentLine) -> dict[str, Any]:
     return {"agent_id": agent.agent_id, **model, "updated_at": to_rfc3339(agent.updated_ms)}
 
 
-def _listed(catalogue: Catalogue) -> str:
-    return ", ".join(facts.id for facts in catalogue.models()) or "none"
+def _usable(catalogue: Catalogue) -> str:
+    """Return the providers of a catalogue, and of the demo's its model."""
+    names = [f"{one.id}:{one.id if one.id == 'demo' else '…'}" for one in catalogue.whole().routes]
+    return ", ".join(names) or "none"
 
 
 def shown(record: AgentRecord) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class SubmitAnswer:
                 return self._run_call(caller, session, decision, response, (stamp, facts))
             if session.decides == "engine":
                 facts = with_whole_log(self._change, caller, session, facts)
-            routed = with_routes(facts, response, self._change.reader.route)
             reader, owner_id = self._change.reader, session.owner_id
+            routed = with_routes(facts, response, partial(reader.route, caller.tenant))
             target = partial(reader.target_problem, caller.tenant, owner_id)
             readings = readings_of(response, decision, session, facts, target)
             return AnswerDecision(stamp, routed, decision_id, response, readings)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from everturn.llm.catalogue import Catalogue
+from everturn.llm.catalogue import CatalogueOf
 from everturn.rejections import NotYetSupported
 from everturn.session.facts import Facts
 
 
 def demo_allowed(
-    catalogue: Catalogue, tenant_record: Callable[[str], Mapping[str, Any]]
+    catalogue_of: CatalogueOf, tenant_record: Callable[[str], Mapping[str, Any]]
 ) -> Callable[[str, Facts], None]:
     """Return the check that a tenant may use the provider that its agent names."""
 
@@ -19,7 +19,7 @@ def demo_allowed(
         if facts.agent.config.get("handler") == "worker":
             return  # the worker runs its model calls
         off = tenant_record(tenant).get("demo_provider") == "off"
-        if facts.route.provider == "demo" and (off or catalogue.route("demo") is None):
+        if facts.route.provider == "demo" and (off or catalogue_of(tenant).route("demo") is None):
             raise NotYetSupported(
                 "The demo provider is switched off here; give the agent another model."
             )

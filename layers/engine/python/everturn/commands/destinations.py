@@ -62,7 +62,7 @@ class Destinations:
             agent = replace(
                 agent, config=version.agent, sha256=private.sha256, layered=private.layered
             )
-            route = self._reader.route(agent.config)
+            route = self._reader.route(key.tenant, agent.config)
         path, shown, is_whole = self._path(key, stretches, route)
         window = window_of(shown, route.context_window, is_whole=is_whole)
         return Destination(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from everturn.errors import DefectError, StoreUnreadable
-from everturn.llm.catalogue import Catalogue
+from everturn.llm.catalogue import CatalogueOf
 from everturn.observability import logger
 from everturn.ports.callers import Caller
 from everturn.ports.directory import AgentRecord, Directory
@@ -65,14 +65,14 @@ class SessionReader:
         store: SessionStore,
         directory: Directory,
         agents: AgentLookup,
-        catalogue: Catalogue,
+        catalogue_of: CatalogueOf,
         budgets: BudgetLookup = lambda _tenant, _owner_id: (),
     ) -> None:
         self._store = store
         self._budgets = budgets
         self._directory = directory
         self._agents = agents
-        self._catalogue = catalogue
+        self._catalogue_of = catalogue_of
 
     def load(self, key: SessionKey, head: Head) -> Loaded:
         """Return the session behind `head`."""
@@ -83,7 +83,7 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = Facts(agent, self.route(agent.config), path, inbox=waiting_in(logged))
+        facts = Facts(agent, self.route(key.tenant, agent.config), path, inbox=waiting_in(logged))
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
@@ -118,7 +118,7 @@ class SessionReader:
                 f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}."
             )
         agent = pin(record)
-        return Facts(agent, self.route(agent.config))
+        return Facts(agent, self.route(tenant, agent.config))
 
     def with_budgets(
         self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()
@@ -231,12 +231,13 @@ class SessionReader:
             if isinstance(event, ToolCallRequested)
         }
 
-    def route(self, config: Mapping[str, Any]) -> Route:
-        """Return where the config's model selector leads."""
+    def route(self, tenant: str, config: Mapping[str, Any]) -> Route:
+        """Return where the config's model selector leads in that tenant."""
         if not config.get("model"):
             return Route("", "")  # a worker that has not named one yet
-        ref = self._catalogue.split(config["model"])
-        facts = self._catalogue.facts(ref)
+        catalogue = self._catalogue_of(tenant)
+        ref = catalogue.split(config["model"])
+        facts = catalogue.facts(ref)
         return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
 
     def _hydrated(

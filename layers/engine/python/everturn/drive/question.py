@@ -82,7 +82,7 @@ def _answering(
             readings = readings_of(response, decision, session, facts, target)
         except RejectedError as error:
             return failed_delivery(_invalid(error), decision, deliveries)(stamp, facts)
-        routed = with_routes(facts, response, reader.route)
+        routed = with_routes(facts, response, partial(reader.route, holding.key.tenant))
         return AnswerDecision(
             stamp, routed, decision.id, response, readings, decision.attempt, deliveries
         )

@@ -152,6 +152,10 @@ class Catalogue:
         return next(known, ModelFacts(ref.provider, ref.model, ref.model))
 
 
+CatalogueOf = Callable[[str], Catalogue]
+"""Tenant to its catalogue, which may be a minute old; what it reads, it reads when asked."""
+
+
 def settle(facts: ModelFacts, *, max_tokens: int | None, effort: str | None) -> Settled:
     """Return the two scalars of a call with the route's defaults filled in and named.
 

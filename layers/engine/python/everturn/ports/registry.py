@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,10 @@ class KeyEntry:
     """When it stops; `None` for never."""
 
 
+EVERYBODY: Final = "*"
+"""Name of the record that holds for all tenants; no tenant can have it. Source: O-9."""
+
+
 class Registry(Protocol):
     """Keeps the lists of tenants and of their keys. Every method may raise `StoreUnavailable`."""
 
@@ -40,6 +44,15 @@ class Registry(Protocol):
 
     def tenant(self, tenant: str) -> Mapping[str, Any] | None:
         """Return a tenant's record."""
+        ...
+
+    def replace_tenant(
+        self, tenant: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+    ) -> bool:
+        """Write a record in the place of `before`, as it was read; `None` where there was none.
+
+        Returns `False`, and leaves it alone, where something else stands there by now.
+        """
         ...
 
     def add_key(self, entry: KeyEntry) -> bool:

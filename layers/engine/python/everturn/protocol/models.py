@@ -15,7 +15,13 @@ from everturn.protocol.limits import (
     MAX_PROVIDERS,
 )
 from everturn.protocol.llm import ReasoningEffort
-from everturn.protocol.providers import ProviderId, ProviderSettings, ShownName, problem_of_id
+from everturn.protocol.providers import (
+    ProviderId,
+    ProviderKind,
+    ProviderSettings,
+    ShownName,
+    problem_of_id,
+)
 from everturn.protocol.wire import Maybe, Seq, WireModel
 
 Modality = Literal["text", "image", "file", "audio", "video"]
@@ -110,6 +116,37 @@ class TenantModels(WireModel):
         if problem:
             raise PydanticCustomError("tenant_models", "{problem}", {"problem": problem})
         return self
+
+
+class ModelView(ModelLine):
+    """A model as `GET /v1/models` shows it."""
+
+    id: str
+    """What an agent names as its model: `provider:model`."""
+
+    provider: ProviderId
+    model: ModelId
+    name: ShownName
+
+
+class ProviderView(WireModel):
+    """A provider as readers see it: no URL, no header, no place of a key."""
+
+    id: ProviderId
+    name: ShownName
+    kind: ProviderKind
+    configured: bool
+    """A key is named, or none is needed."""
+
+
+class ModelsView(WireModel):
+    """What an agent of the tenant may name as its model."""
+
+    models: Seq[ModelView]
+    providers: Seq[ProviderView]
+    aliases: dict[Alias, Selector]
+    default_provider: ProviderId
+    """What a selector without a registered left side means."""
 
 
 TENANT_MODELS = TypeAdapter(TenantModels)

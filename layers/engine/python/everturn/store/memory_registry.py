@@ -33,6 +33,15 @@ class InMemoryRegistry(InMemoryDirectory):
         """Yield all tenants."""
         yield from sorted(self._listed)
 
+    def replace_tenant(
+        self, tenant: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+    ) -> bool:
+        """Write a record in the place of another one."""
+        if self.tenant(tenant) != before:
+            return False
+        self.put_tenant(tenant, after)
+        return True
+
     def add_key(self, entry: KeyEntry) -> bool:
         """Write a new key."""
         taken = (entry.tenant, entry.key_id) in self._entries or self.api_key(entry.sha256)

@@ -52,6 +52,24 @@ class DynamoRegistry:
         """One GetItem."""
         return tenant_record(self._client, self._table, self._pace, tenant)
 
+    def replace_tenant(
+        self, tenant: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+    ) -> bool:
+        """One PutItem."""
+        known: dict[str, Any] = {"ConditionExpression": _NEW}
+        if before is not None:
+            known = {
+                "ConditionExpression": "#record = :before",
+                "ExpressionAttributeNames": {"#record": "record"},
+                "ExpressionAttributeValues": to_item({":before": compact(dict(before))}),
+            }
+        made = _item(keys.tenant_pk(tenant), keys.META, record=compact(dict(after)))
+        stands = if_holds(
+            self._pace,
+            lambda: self._client.put_item(TableName=self._table, Item=made, **known),
+        )
+        return stands is None
+
     def add_key(self, entry: KeyEntry) -> bool:
         """One TransactWriteItems."""
         tenant_pk = keys.tenant_pk(entry.tenant)

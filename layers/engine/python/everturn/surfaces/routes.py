@@ -95,6 +95,7 @@ ROUTES: Final = (
     Route("put_agent", "PUT", "/v1/agents/{agent_id}"),
     Route("get_agent", "GET", "/v1/agents/{agent_id}"),
     Route("delete_agent", "DELETE", "/v1/agents/{agent_id}"),
+    Route("list_models", "GET", "/v1/models", Who.FRONTEND, "models:read"),
     Route("create_upload", "POST", "/v1/uploads", Who.FRONTEND, "sessions:write"),
     Route("get_upload", "GET", "/v1/uploads/{upload_id}", Who.FRONTEND, "sessions:read"),
 )

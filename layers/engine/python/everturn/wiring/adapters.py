@@ -108,7 +108,7 @@ def models() -> ModelRegistry:
     """Return the model providers of this deployment."""
     from everturn.llm.registry import ModelRegistry, Served
 
-    registry = ModelRegistry()
+    registry = ModelRegistry(settings().default_provider)
     if settings().demo_provider == "on":
         from everturn.llm.demo.model import DEMO_ROUTE, DemoModel
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from everturn.settings import local_variable, settings
 from everturn.wiring.adapters import models, secret_places
+from everturn.wiring.catalogues import models_of
 
 if TYPE_CHECKING:
     from everturn.llm.models import Models
@@ -31,7 +32,12 @@ def model_calls() -> Models:
     """Return what prepares the model calls of all tenants."""
     from everturn.llm.models import Models
 
-    return Models(models(), secret=secret_places(), own_key=_own_key, adapters=_adapters())
+    return Models(models(), models_of, secret_places(), _own_key, _adapters())
+
+
+def has_own_key(kind: str) -> bool:
+    """Return whether calls to a kind of provider need no settings here, as its key is at hand."""
+    return bool(_own_key(kind))
 
 
 def _own_key(kind: str) -> str:

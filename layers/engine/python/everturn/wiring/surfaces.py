@@ -18,6 +18,7 @@ from everturn.wiring.use_cases import (
     cancels,
     delete_session,
     interrupts,
+    list_models,
     list_sessions,
     mint_token,
     read_events,
@@ -46,6 +47,7 @@ def http_api() -> HttpApi:
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
+    from everturn.surfaces.model_routes import model_operations
     from everturn.surfaces.session_routes import session_operations
     from everturn.surfaces.token_routes import token_operations
     from everturn.surfaces.upload_routes import upload_operations
@@ -64,6 +66,7 @@ def http_api() -> HttpApi:
         | budget_operations(session_budgets("http_api"), shared_budgets())
         | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())
+        | model_operations(list_models())
         | token_operations(mint_token())
         | upload_operations(uploads()),
     )

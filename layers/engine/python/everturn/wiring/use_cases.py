@@ -18,7 +18,6 @@ from everturn.wiring.adapters import (
     forget_agent,
     forget_budgets,
     has_budgets,
-    models,
     new_lanes,
     prompt_wake,
     secret_places,
@@ -27,8 +26,9 @@ from everturn.wiring.adapters import (
     tokens,
     wake,
 )
+from everturn.wiring.catalogues import models_of
 from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late
-from everturn.wiring.providers import model_calls
+from everturn.wiring.providers import has_own_key, model_calls
 
 if TYPE_CHECKING:
     from everturn.commands.agents import Agents
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
     from everturn.commands.interrupts import Interrupts
+    from everturn.commands.list_models import ListModels
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
     from everturn.commands.read_events import ReadEvents
@@ -73,7 +74,7 @@ def session_reader() -> SessionReader:
     from everturn.commands.shared_budgets import LookUpBudgets
 
     look_up = LookUpBudgets(budgets(), has_budgets, CLOCK)
-    return SessionReader(store(), directory(), agent_lookup, models().catalogue(), look_up)
+    return SessionReader(store(), directory(), agent_lookup, models_of, look_up)
 
 
 def attempts() -> Attempts:
@@ -102,7 +103,7 @@ def submit_input(by: str) -> SubmitInput:
         CLOCK,
         by=by,
         runnable_s=settings().runnable_seconds,
-        check_route=demo_allowed(models().catalogue(), tenant_record),
+        check_route=demo_allowed(models_of, tenant_record),
         attempts=attempts,
         keep_uploads=uploads_kept().keep,
     )
@@ -220,8 +221,14 @@ def agents() -> Agents:
     from everturn.commands.agents import Agents
 
     networks, functions = settings().worker_networks, settings().worker_functions
-    catalogue = models().catalogue()
-    return Agents(directory(), CLOCK, networks, forget_agent, catalogue, functions)
+    return Agents(directory(), CLOCK, networks, forget_agent, models_of, functions)
+
+
+def list_models() -> ListModels:
+    """Return the use case of the list of models."""
+    from everturn.commands.list_models import ListModels
+
+    return ListModels(models_of, tenant_record, has_own_key)
 
 
 def uploads() -> Uploads:
@@ -252,8 +259,7 @@ def crossing(by: str) -> Crossing:
     from everturn.commands.crossing import Crossing
     from everturn.commands.demo_switch import demo_allowed
 
-    check_route = demo_allowed(models().catalogue(), tenant_record)
-    return Crossing(change_session(by), check_route)
+    return Crossing(change_session(by), demo_allowed(models_of, tenant_record))
 
 
 @lru_cache(maxsize=1)
