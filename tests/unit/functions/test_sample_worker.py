@@ -288,7 +288,7 @@ def test_the_demo_agent_offers_exactly_the_workers_tools(worker: Worker) -> None
     agent = read_agent(definition)
 
     assert definition["tools"] == worker.agent_tools()
-    assert (agent.model, agent.decides, agent.worker) == ("demo", "engine", None)
+    assert (agent.model, agent.decides, agent.worker) == ("demo:demo", "engine", None)
     assert {tool.name: (tool.effect, tool.overlap) for tool in agent.tools or ()} == {
         "clock": ("read", None),
         "convert": ("read", None),
