@@ -54,7 +54,7 @@ def aimock_server() -> Iterator[Aimock]:
     """Run aimock; an installation without it is told how to get it."""
     node = shutil.which("node")
     assert node, "node is not there: the tests want Node 20 or newer"
-    assert PROGRAM.exists(), "aimock is not there: `make venv` installs it"
+    assert PROGRAM.exists(), "aimock is not there: `make venv` or `npm ci --prefix tests/providers`"
     options = ("--fixtures", str(ANSWERS), "--strict", "--validate-on-load", "--log-level", "warn")
     with serving(
         lambda port: [node, str(PROGRAM), "--host", "127.0.0.1", "--port", str(port), *options],
