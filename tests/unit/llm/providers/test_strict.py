@@ -122,6 +122,7 @@ def test_an_answers_root_is_an_object() -> None:
         "schema": {
             "type": "object",
             "properties": {"city": TEXT, "street": TEXT},
+            "additionalProperties": False,
         },
         "strict": False,
     }

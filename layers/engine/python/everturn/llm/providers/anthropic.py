@@ -16,8 +16,9 @@ from everturn.llm.formats.anthropic import UnsupportedContent
 from everturn.llm.providers.blocks import Blocks
 from everturn.llm.providers.claude import can_be_forced, own_thinking, takes_temperature
 from everturn.llm.providers.http_model import Asked, Encoded, frame_object, key_of
+from everturn.llm.providers.loose import count_of, index_of, object_of, text_of
 from everturn.llm.providers.names import to_call_id
-from everturn.llm.providers.refusal import error_body, failed_stream
+from everturn.llm.providers.refusal import ErrorBody, error_body, failed_stream
 from everturn.llm.providers.replays import Said, replayed
 from everturn.llm.providers.shape import Shaped, shaped, withdrawn_tools
 from everturn.outbound.sse import SseFrame
@@ -112,9 +113,10 @@ def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]
     final = _declared(FINAL_REPORT, FINAL_TOLD, schema)
     is_last = not shape.tools  # nothing else is left to do
     body["tools"] = [*body.get("tools", ()), final]
-    if is_last or request.get("tool_choice") == "none":
+    choice = shape.request.get("tool_choice")
+    if is_last or choice == "none":
         body["tool_choice"] = {"type": "tool", "name": FINAL_REPORT}
-    elif request.get("tool_choice") in {None, "auto", "required"}:
+    elif not isinstance(choice, Mapping):
         body["tool_choice"] = {**body.get("tool_choice", {}), "type": "any"}
 
 
@@ -193,24 +195,25 @@ class EventReader:
     def read(self, frame: SseFrame) -> Iterator[Chunk]:
         """Yield what an event says; raises `ModelFailed` for an error."""
         event = frame_object(frame)
+        index = index_of(event.get("index"))
         match event.get("type"):
             case "content_block_delta":
-                yield from self._piece(event.get("index", 0), event.get("delta") or {})
+                yield from self._piece(index, object_of(event.get("delta")))
             case "content_block_start":
-                yield from self._started(event.get("index", 0), event.get("content_block") or {})
+                yield from self._started(index, object_of(event.get("content_block")))
             case "content_block_stop":
-                yield from self._stopped(event.get("index", 0))
+                yield from self._stopped(index)
             case "message_start":
-                self._count((event.get("message") or {}).get("usage"))
+                self._count(object_of(event.get("message")).get("usage"))
             case "message_delta":
                 self._count(event.get("usage"))
-                self._reason = (event.get("delta") or {}).get("stop_reason") or self._reason
+                self._reason = text_of(object_of(event.get("delta")).get("stop_reason")) or None
             case "message_stop":
                 self.is_done = True
             case "error":
-                said = error_body(event)
-                if said is not None:
-                    raise failed_stream(AnthropicWire.provider, said, event.get("request_id"))
+                said = error_body(event) or ErrorBody("", ())
+                request_id = text_of(event.get("request_id")) or None
+                raise failed_stream(AnthropicWire.provider, said, request_id)
             case _:
                 return
 
@@ -223,22 +226,22 @@ class EventReader:
 
     def _count(self, usage: Any) -> None:
         """Take counts over; later ones are cumulative, absent ones stay as they were."""
-        if isinstance(usage, Mapping):
-            self._usage |= {name: value for name, value in usage.items() if value is not None}
+        given = object_of(usage).items()
+        self._usage |= {name: value for name, value in given if value is not None}
 
     def _started(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
         kind = self._kinds[index] = str(block.get("type"))
         match kind:
             case "text":
-                yield from self._blocks.text(block.get("text") or "", index)
+                yield from self._blocks.text(text_of(block.get("text")), index)
             case "thinking":
-                yield from self._blocks.reasoning(block.get("thinking") or "", index)
+                yield from self._blocks.reasoning(text_of(block.get("thinking")), index)
             case "redacted_thinking":
-                data = json.dumps({"data": block.get("data") or ""})
+                data = json.dumps({"data": text_of(block.get("data"))})
                 yield from self._blocks.extension(REDACTED, data, index)
             case "tool_use":
                 yield from self._blocks.call(
-                    index, str(block.get("id") or ""), str(block.get("name") or "")
+                    index, text_of(block.get("id")), text_of(block.get("name"))
                 )
             case _:
                 return
@@ -246,13 +249,13 @@ class EventReader:
     def _piece(self, index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
         match delta.get("type"):
             case "text_delta":
-                yield from self._blocks.text(delta.get("text") or "", index)
+                yield from self._blocks.text(text_of(delta.get("text")), index)
             case "thinking_delta":
-                yield from self._blocks.reasoning(delta.get("thinking") or "", index)
+                yield from self._blocks.reasoning(text_of(delta.get("thinking")), index)
             case "input_json_delta":
-                yield from self._blocks.arguments(index, delta.get("partial_json") or "")
+                yield from self._blocks.arguments(index, text_of(delta.get("partial_json")))
             case "signature_delta":
-                self._signatures.setdefault(index, []).append(delta.get("signature") or "")
+                self._signatures.setdefault(index, []).append(text_of(delta.get("signature")))
             case _:
                 return
 
@@ -264,11 +267,11 @@ class EventReader:
 
 def usage_of(given: Mapping[str, Any]) -> Usage:
     """Return disjoint counts; Anthropic's are. Source: vocabulary, "Usage"."""
-    details = given.get("output_tokens_details") or {}
+    details = object_of(given.get("output_tokens_details"))
     return Usage(
-        input_tokens=given.get("input_tokens", 0),
-        output_tokens=given.get("output_tokens", 0),
-        cache_read_tokens=given.get("cache_read_input_tokens", 0),
-        cache_write_tokens=given.get("cache_creation_input_tokens", 0),
-        reasoning_tokens=details.get("thinking_tokens"),
+        input_tokens=count_of(given, "input_tokens"),
+        output_tokens=count_of(given, "output_tokens"),
+        cache_read_tokens=count_of(given, "cache_read_input_tokens"),
+        cache_write_tokens=count_of(given, "cache_creation_input_tokens"),
+        reasoning_tokens=count_of(details, "thinking_tokens") or None,
     )

@@ -15,6 +15,7 @@ from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.blocks import Blocks
 from everturn.llm.providers.chat_details import Details
 from everturn.llm.providers.http_model import frame_object
+from everturn.llm.providers.loose import objects, text_of
 from everturn.llm.providers.openai_usage import cost_of, usage_of
 from everturn.llm.providers.refusal import error_body, failed_stream
 from everturn.outbound.sse import SseFrame
@@ -177,15 +178,3 @@ class _Calls:
         if isinstance(index, int):
             self._at[index] = known
         return known
-
-
-def objects(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in a list; none in something else."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str:
-    """Return a string, or the text of a list of parts; of something else, none."""
-    if isinstance(value, str):
-        return value
-    return "".join(text_of(part.get("text")) for part in objects(value))

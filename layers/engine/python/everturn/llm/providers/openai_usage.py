@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
+from everturn.llm.providers.loose import count_of
 from everturn.protocol.llm import Usage
-
-MAX_COUNT: Final = 10**12
-"""A greater number is no count of tokens."""
 
 MAX_COST_CHARS: Final = 40
 _DIGITS: Final = range(-20, 10)
@@ -24,11 +22,14 @@ def usage_of(given: Mapping[str, Any]) -> Usage:
     """
     about_input = _part(given, "prompt_tokens_details", "input_tokens_details")
     about_output = _part(given, "completion_tokens_details", "output_tokens_details")
-    read, written = count(about_input, "cached_tokens"), count(about_input, "cache_write_tokens")
-    whole_input = count(given, "prompt_tokens", "input_tokens")
-    output = count(given, "completion_tokens", "output_tokens")
-    reasoning = count(about_output, "reasoning_tokens")
-    if reasoning and count(given, "total_tokens") == whole_input + output + reasoning:
+    read, written = (
+        count_of(about_input, "cached_tokens"),
+        count_of(about_input, "cache_write_tokens"),
+    )
+    whole_input = count_of(given, "prompt_tokens", "input_tokens")
+    output = count_of(given, "completion_tokens", "output_tokens")
+    reasoning = count_of(about_output, "reasoning_tokens")
+    if reasoning and count_of(given, "total_tokens") == whole_input + output + reasoning:
         output += reasoning
     return Usage(
         input_tokens=max(0, whole_input - read - written),
@@ -37,15 +38,6 @@ def usage_of(given: Mapping[str, Any]) -> Usage:
         cache_write_tokens=written,
         reasoning_tokens=reasoning,
     )
-
-
-def count(given: Mapping[str, Any], *names: str) -> int:
-    """Return the first count among `names`; 0 where there is none."""
-    for name in names:
-        value = given.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_COUNT:
-            return value
-    return 0
 
 
 def cost_of(given: Mapping[str, Any]) -> str | None:

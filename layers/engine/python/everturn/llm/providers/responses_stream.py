@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from everturn.llm.chunks import Chunk, FinishReason, UsageReported
 from everturn.llm.providers.blocks import Blocks
-from everturn.llm.providers.chat_stream import DONE, objects, text_of
+from everturn.llm.providers.chat_stream import DONE
 from everturn.llm.providers.http_model import frame_object
+from everturn.llm.providers.loose import objects, text_of
 from everturn.llm.providers.openai_usage import usage_of
 from everturn.llm.providers.refusal import ErrorBody, error_body, failed_stream
 from everturn.llm.providers.responses_input import reasoning_signature, replay_state

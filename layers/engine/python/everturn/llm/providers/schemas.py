@@ -1,6 +1,7 @@
 """A tool's input schema as providers take it: an object at the root; validates nothing.
 
-Arguments are checked against the original, so a projection may allow more, never less.
+Arguments are checked against the original: a projection asks for no field that the original can do
+without, and closes no door that is open there; a field is described by the branches that have it.
 """
 
 from __future__ import annotations
@@ -82,10 +83,8 @@ def _both(one: Schema, other: Schema) -> dict[str, Any]:
     fields = _fields([one, other])
     required = dict.fromkeys([*(one.get("required") or ()), *(other.get("required") or ())])
     both = {**one, **other, "properties": fields, "required": list(required)}
-    if not one.get("additionalProperties", True) or not other.get("additionalProperties", True):
-        both["additionalProperties"] = not (
-            one.get("additionalProperties") is False and other.get("additionalProperties") is False
-        )
+    if any(schema.get("additionalProperties") is False for schema in (one, other)):
+        both["additionalProperties"] = False
     return both
 
 

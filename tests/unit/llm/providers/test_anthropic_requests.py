@@ -1,0 +1,301 @@
+"""Requests to Anthropic: each is one that its official types and its known rules take."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.llm.providers.anthropic import FINAL_REPORT, AnthropicWire
+from everturn.ports.model import Account, Replay
+from neutral_requests import LINKED, PAPER, PICTURE, REPORT, asked, requests
+from providers.official_models import refusals_anthropic
+from transcripts.anthropic import refusals
+
+SONNET = "claude-sonnet-4-5"
+OPUS = "claude-opus-4-7"
+CALL = {
+    "id": "toolu_1",
+    "type": "function",
+    "function": {"name": "get.weather", "arguments": '{"city":"Bern"}'},
+}
+LOOP: list[dict[str, Any]] = [
+    {"id": "u1", "role": "user", "content": "How is it in Bern?"},
+    {"id": "a1", "role": "assistant", "content": "I look.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "toolu_1", "name": "get.weather", "content": "sunny"},
+]
+TOOL = {"name": "get.weather", "description": "Tells it."}
+
+
+def body(model: str = SONNET, messages: Any = None, **more: Any) -> dict[str, Any]:
+    beside = {name: more.pop(name) for name in ("replays", "failed", "account") if name in more}
+    request = {"model": model, "messages": messages or LOOP[:1], **more}
+    return dict(AnthropicWire().encode(asked(request, **beside)).body)
+
+
+MODELS = st.sampled_from([SONNET, OPUS, "claude-3-5-haiku-latest", "claude-opus-5-5"])
+
+
+@settings(deadline=None)  # the official types are imported once
+@given(MODELS.flatmap(requests))
+def test_every_request_is_one_that_anthropic_takes(request: dict[str, Any]) -> None:
+    made = AnthropicWire().encode(asked(request)).body
+
+    told = {"temperature"} & made.keys()  # a field of the version that we speak, not of the types'
+    plain = {name: value for name, value in made.items() if name not in told}
+    assert refusals_anthropic(plain) == []
+    assert [str(one) for one in refusals(without_marks(made))] == []
+
+
+def without_marks(made: Any) -> Any:
+    """Return a body without what is not content: marks for the cache, the stream flag."""
+    cleaned = json.loads(json.dumps(made), object_hook=_unmarked)
+    if isinstance(cleaned.get("system"), list):
+        cleaned["system"] = cleaned["system"][0]["text"]
+    return {name: value for name, value in cleaned.items() if name not in {"stream"}}
+
+
+def _unmarked(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name != "cache_control"}
+
+
+def test_where_a_request_goes_and_with_what_key() -> None:
+    encoded = AnthropicWire().encode(asked({"model": SONNET, "messages": LOOP[:1]}))
+    elsewhere = AnthropicWire().encode(
+        asked({"model": SONNET, "messages": LOOP[:1]}, account=Account("https://x.example/a", "k"))
+    )
+
+    assert encoded.url == "https://api.anthropic.com/v1/messages"
+    assert encoded.headers == {"x-api-key": "sk-test", "anthropic-version": "2023-06-01"}
+    assert elsewhere.url == "https://x.example/a/v1/messages"
+
+
+def test_without_a_key_nothing_is_sent() -> None:
+    with pytest.raises(ModelFailed, match="no API key for Anthropic") as failed:
+        AnthropicWire().encode(asked({"model": SONNET, "messages": []}, account=Account()))
+
+    assert failed.value.code is FailureCode.AUTH
+
+
+def test_a_whole_conversation() -> None:
+    made = body(
+        messages=[{"role": "system", "content": "Be kind."}, *LOOP],
+        tools=[TOOL],
+        failed=frozenset({"toolu_1"}),
+        stop=["END"],
+        max_completion_tokens=500,
+        temperature=0.5,
+    )
+
+    name = made["tools"][0]["name"]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert made == {
+        "model": SONNET,
+        "max_tokens": 500,
+        "system": [{"type": "text", "text": "Be kind.", **mark}],
+        "messages": [
+            {"role": "user", "content": "How is it in Bern?"},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "I look."},
+                    {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"city": "Bern"}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_1",
+                        "content": "sunny",
+                        "is_error": True,
+                        **mark,
+                    }
+                ],
+            },
+        ],
+        "tools": [
+            {
+                "name": name,
+                "description": "Tells it.",
+                "input_schema": {"type": "object", "properties": {}},
+            }
+        ],
+        "temperature": 0.5,
+        "stop_sequences": ["END"],
+        "stream": True,
+    }
+
+
+def test_the_prefix_stays_the_same_from_call_to_call_and_from_turn_to_turn() -> None:
+    """What the cache keeps must be byte for byte what was sent before."""
+    system = {"role": "system", "content": "Be kind."}
+    steps: list[list[dict[str, Any]]] = [
+        [system, *LOOP[:1]],
+        [system, *LOOP],
+        [system, *LOOP, {"id": "a2", "role": "assistant", "content": "It is sunny."}],
+    ]
+    steps.append([*steps[-1], {"id": "u2", "role": "user", "content": "Thanks"}])
+    bodies = [body(messages=messages, tools=[TOOL]) for messages in steps if messages != steps[2]]
+
+    for before, after in pairwise(bodies):
+        assert json.dumps(before["tools"]) == json.dumps(after["tools"])
+        assert json.dumps(before["system"]) == json.dumps(after["system"])
+        old = without_marks(before)["messages"]
+        assert [_listed(one) for one in without_marks(after)["messages"][: len(old)]] == [
+            _listed(one) for one in old
+        ]
+    assert bodies[0] == body(messages=steps[0], tools=[TOOL])
+
+
+def _listed(message: dict[str, Any]) -> dict[str, Any]:
+    """A text alone is the same as one text block."""
+    content = message["content"]
+    listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {**message, "content": listed}
+
+
+def test_tools_are_marked_where_there_is_no_system_prompt() -> None:
+    made = body(tools=[TOOL, {"name": "b", "description": ""}])
+
+    assert ["cache_control" in tool for tool in made["tools"]] == [False, True]
+
+
+SIGNED = Replay(
+    "anthropic",
+    SONNET,
+    (
+        {"type": "reasoning", "thinking": "hm", "signature": "sig"},
+        {"type": "redacted_thinking", "data_json": '{"data":"x"}'},
+        {"type": "reasoning", "thinking": "unsigned", "signature": None},
+        {"type": "text", "text": "I look."},
+        {"type": "text", "text": " "},
+        {"type": "tool-call", "id": "toolu_1", "name": "get.weather", "arguments": "{}"},
+    ),
+)  # fmt: skip
+
+
+def test_thinking_goes_back_signed_in_front_of_its_calls() -> None:
+    made = body(messages=LOOP, tools=[TOOL], replays={"a1": SIGNED}, reasoning={"effort": "low"})
+
+    assert made["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "hm", "signature": "sig"},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "text", "text": "I look."},
+        {
+            "type": "tool_use",
+            "id": "toolu_1",
+            "name": made["tools"][0]["name"],
+            "input": {"city": "Bern"},
+        },
+    ]
+    assert made["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+
+
+def test_what_another_model_thought_stays_with_it() -> None:
+    made = body(OPUS, messages=LOOP, tools=[TOOL], replays={"a1": SIGNED})
+
+    assert [block["type"] for block in made["messages"][1]["content"]] == ["text", "tool_use"]
+
+
+def test_a_loop_that_began_without_thinking_goes_on_without() -> None:
+    """Anthropic answers 400 where thinking is on and the loop's first block is none."""
+    made = body(messages=LOOP, tools=[TOOL], reasoning={"effort": "high"})
+    adaptive = body(OPUS, messages=LOOP, tools=[TOOL], reasoning={"effort": "high"})
+
+    assert "thinking" not in made
+    assert adaptive["thinking"]["type"] == "adaptive"
+
+
+def test_an_answer_whose_calls_were_changed_goes_as_the_public_message() -> None:
+    other = [LOOP[0], {**LOOP[1], "tool_calls": None}]
+    more = Replay("anthropic", SONNET, (SIGNED.blocks[3],))
+
+    assert body(messages=[*other, LOOP[0]], replays={"a1": SIGNED})["messages"][1] == {
+        "role": "assistant",
+        "content": "I look.",
+    }
+    blocks = body(messages=LOOP, tools=[TOOL], replays={"a1": more})["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["text", "tool_use"]
+
+
+def test_a_structured_answer_is_a_forced_call_where_nothing_else_is_to_do() -> None:
+    """Runs document, section 7."""
+    alone = body(output_schema=REPORT)
+    beside = body(output_schema=REPORT, tools=[TOOL])
+    thinking = body(output_schema=REPORT, reasoning={"effort": "low"})
+
+    assert alone["tool_choice"] == {"type": "tool", "name": FINAL_REPORT}
+    assert alone["tools"][-1]["input_schema"] == REPORT
+    assert beside["tool_choice"] == {"type": "any"}
+    assert [tool["name"] for tool in beside["tools"]][-1] == FINAL_REPORT
+    assert thinking["tool_choice"] == {"type": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "serial", "told"),
+    [
+        (None, None, None),
+        ("auto", None, {"type": "auto"}),
+        ("none", True, {"type": "none"}),
+        ("required", None, {"type": "any"}),
+        ("required", True, {"type": "any", "disable_parallel_tool_use": True}),
+        (None, True, {"type": "auto", "disable_parallel_tool_use": True}),
+    ],
+)
+def test_how_tools_are_chosen(choice: Any, serial: bool | None, told: Any) -> None:
+    more = {"tool_choice": choice} if choice else {}
+    more |= {"parallel_tool_calls": False} if serial else {}
+
+    assert body(tools=[TOOL], **more).get("tool_choice") == told
+
+
+def test_tools_of_the_past_are_declared_and_not_to_be_called() -> None:
+    made = body(messages=LOOP)
+
+    assert made["tools"][0]["name"] == made["messages"][1]["content"][1]["name"]
+    assert made["tool_choice"] == {"type": "none"}
+
+
+@pytest.mark.parametrize("part", [PICTURE, LINKED, PAPER])
+def test_pictures_and_papers_have_their_blocks(part: dict[str, Any]) -> None:
+    made = body(messages=[{"role": "user", "content": [part]}])
+
+    assert refusals_anthropic(made) == []
+    assert made["messages"][0]["content"][0]["type"] in {"image", "document"}
+
+
+def test_pictures_in_results_stay_in_them() -> None:
+    made = body(messages=[*LOOP[:2], {**LOOP[2], "content": [PICTURE]}], tools=[TOOL])
+
+    assert made["messages"][2]["content"][0]["content"][0]["type"] == "image"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}},
+        {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
+    ],
+)
+def test_sound_and_video_are_refused_by_name(part: dict[str, Any]) -> None:
+    with pytest.raises(ModelFailed, match=part["type"]) as failed:
+        body(messages=[{"role": "user", "content": [part]}])
+
+    assert failed.value.reason == "unsupported_content"
+
+
+def test_the_routes_own_limit_is_sent_where_nobody_names_one() -> None:
+    request = {"model": SONNET, "messages": LOOP[:1]}
+
+    made = AnthropicWire().encode(asked(request, default_max_tokens=32_000)).body
+
+    assert made["max_tokens"] == 32_000
+    assert body()["max_tokens"] == 8192
+    assert body(max_completion_tokens=5)["max_tokens"] == 5
