@@ -12,6 +12,9 @@ from hypothesis import settings
 
 from transcripts.ledger import LEDGER
 
+pytest_plugins = ["providers.servers"]
+"""Fixtures that any test may use: they start nothing until one does."""
+
 settings.register_profile("repeated", derandomize=True)
 settings.register_profile("exploring", max_examples=2_000)
 settings.load_profile("repeated")

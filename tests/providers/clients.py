@@ -22,6 +22,13 @@ TIMEOUT_S = 10
 KEY = "test-key"
 
 
+def error_of(name: str) -> type[Exception]:
+    """Return an error of a client by its name, as `openai.APIStatusError`."""
+    module, _, error = name.rpartition(".")
+    found: type[Exception] = getattr(import_module(module), error)
+    return found
+
+
 def openai_client(base_url: str) -> OpenAI:
     """Return OpenAI's client; `base_url` ends in `/v1`."""
     client: Any = import_module("openai")

@@ -32,6 +32,9 @@ def _base64(text: str) -> str:
 
 
 Base64 = Annotated[str, AfterValidator(_base64)]
+Unsigned = Literal["skip_thought_signature_validator"]
+"""Signs a call that the model did not make itself. Source: "Thought signatures", FAQ."""
+
 FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$")]
 Resolution = Literal["MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH"]
 Upper = Literal["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"]
@@ -160,7 +163,7 @@ class Part(Wire):
     executable_code: ExecutableCode | None = None
     code_execution_result: CodeExecutionResult | None = None
     thought: bool | None = None
-    thought_signature: Base64 | None = None
+    thought_signature: Base64 | Unsigned | None = None
     video_metadata: VideoMetadata | None = None
     media_resolution: PartMediaResolution | None = None
 

@@ -108,7 +108,7 @@ def anthropic() -> dict[str, Any]:
     """Return a body of Messages."""
     image = {"type": "base64", "media_type": "image/png", "data": PIXEL}
     return {
-        "model": "claude-sonnet-4-5",
+        "model": "claude-sonnet-5",
         "stream": True,
         "max_tokens": 4000,
         "thinking": {"type": "enabled", "budget_tokens": 2000},
@@ -205,7 +205,7 @@ def bedrock() -> dict[str, Any]:
     """Return parameters of `converse_stream`."""
     thought = {"reasoningText": {"text": "A look will do.", "signature": "c2ln"}}
     return {
-        "modelId": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "modelId": "anthropic.claude-sonnet-5-v1:0",
         "system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
         "messages": [
             {
