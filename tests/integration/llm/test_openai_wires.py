@@ -129,6 +129,7 @@ def test_what_follows_the_last_mark_is_not_waited_for(spoken: Spoken, serve: Ser
         (404, {"code": "model_not_found", "message": "x"}, FailureCode.INVALID_REQUEST),
         (500, {"type": "server_error", "message": "x"}, FailureCode.SERVER),
         (503, {"message": "x"}, FailureCode.OVERLOADED),
+        (503, {"type": "server_error", "message": "x"}, FailureCode.OVERLOADED),
         (529, {"message": "x"}, FailureCode.OVERLOADED),
         (200, {"code": "rate_limit_exceeded", "message": "x"}, FailureCode.RATE_LIMIT),
         (200, {"message": "x"}, FailureCode.SERVER),

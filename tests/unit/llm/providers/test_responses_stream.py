@@ -198,7 +198,7 @@ def test_each_text_has_its_phase() -> None:
     [
         ({"reason": "max_output_tokens"}, "length"),
         ({"reason": "Max_Messages"}, "max_messages"),
-        (None, "incomplete"),
+        (None, "length"),
     ],
 )
 def test_an_answer_that_is_cut_off(details: Any, reason: str) -> None:
@@ -206,6 +206,14 @@ def test_an_answer_that_is_cut_off(details: Any, reason: str) -> None:
 
     assert told.finish_reason == reason
     assert told.usage == USED
+
+
+def test_an_answer_is_cut_off_if_its_status_says_so() -> None:
+    status = {"id": "resp_1", "status": "incomplete"}
+
+    told = answer(piece("output_text", 0, "a"), event("completed", response=status))
+
+    assert told.finish_reason == "length"
 
 
 @pytest.mark.parametrize(

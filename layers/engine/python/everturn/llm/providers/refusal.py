@@ -19,7 +19,31 @@ OVERLOADED: Final = 529
 MAX_SENTENCE_CHARS: Final = 1000
 """Of a provider's own words that are kept."""
 
+_UNREADABLE_INPUT: Final = frozenset(
+    {
+        "invalid_image",
+        "invalid_image_format",
+        "invalid_base64_image",
+        "invalid_image_url",
+        "invalid_image_mode",
+        "image_too_large",
+        "image_too_small",
+        "image_parse_error",
+        "image_file_too_large",
+        "image_file_not_found",
+        "unsupported_image_media_type",
+        "empty_image_file",
+        "failed_to_download_image",
+        "data_residency_mismatch",
+    }
+)
+"""What a stream of OpenAI's Responses may end with, where there is no status to tell it by.
+
+Source: OpenAI API, "ResponseError".
+"""
+
 _WORDS: Final = {
+    **dict.fromkeys(_UNREADABLE_INPUT, FailureCode.INVALID_REQUEST),
     "rate_limit_error": FailureCode.RATE_LIMIT,
     "rate_limit_exceeded": FailureCode.RATE_LIMIT,
     "resource_exhausted": FailureCode.RATE_LIMIT,
@@ -61,29 +85,6 @@ _WORDS: Final = {
     "expiredtokenexception": FailureCode.AUTH,
 }
 """Codes, types and statuses of error bodies, in lower case. Source: each provider's "Errors"."""
-
-_UNREADABLE_INPUT: Final = frozenset(
-    {
-        "invalid_image",
-        "invalid_image_format",
-        "invalid_base64_image",
-        "invalid_image_url",
-        "invalid_image_mode",
-        "image_too_large",
-        "image_too_small",
-        "image_parse_error",
-        "image_file_too_large",
-        "image_file_not_found",
-        "unsupported_image_media_type",
-        "empty_image_file",
-        "failed_to_download_image",
-        "data_residency_mismatch",
-    }
-)
-"""What a stream of OpenAI's Responses may end with, where there is no status to tell it by.
-
-Source: OpenAI API, "ResponseError".
-"""
 
 _STATUSES: Final = {
     HTTPStatus.UNAUTHORIZED: FailureCode.AUTH,
@@ -205,12 +206,9 @@ def failed_stream(provider: str, said: ErrorBody, request_id: str | None = None)
 def code_of(said: ErrorBody, status: int) -> FailureCode:
     """Return the cause: by the provider's code, else by its words on length, else by the status."""
     known = [_WORDS[word.lower()] for word in said.words if word.lower() in _WORDS]
-    known += [
-        FailureCode.INVALID_REQUEST for word in said.words if word.lower() in _UNREADABLE_INPUT
-    ]
     if FailureCode.CONTEXT_WINDOW_EXCEEDED in known or _is_too_long(said, status):
         return FailureCode.CONTEXT_WINDOW_EXCEEDED
-    if known:
+    if known and not (known[0] is FailureCode.SERVER and status in _STATUSES):  # which says more
         return known[0]
     if status in _STATUSES:
         return _STATUSES[HTTPStatus(status) if status != OVERLOADED else OVERLOADED]

@@ -54,11 +54,8 @@ class EventReader:
         event = frame_object(frame)
         kind = text_of(event.get("type"))
         match kind.removeprefix("response."):
-            case "completed":
-                self._ended(event, None)
-            case "incomplete":
-                details = _object(_object(event.get("response")).get("incomplete_details"))
-                self._ended(event, text_of(details.get("reason")) or "incomplete")
+            case "completed" | "incomplete" as how:
+                self._ended(how, event)
             case "failed" | "cancelled":
                 self._count(event)
                 self._fail(kind, _object(event.get("response")))
@@ -75,10 +72,16 @@ class EventReader:
             reason = FinishReason.CONTENT_FILTER if self._items.is_refusal else self._reason
             yield from self._blocks.finish(reason, replay_state(self._items.phases))
 
-    def _ended(self, event: Mapping[str, Any], cut_by: str | None) -> None:
+    def _ended(self, how: str, event: Mapping[str, Any]) -> None:
+        """Take the end of an answer; one that is cut off, for no reason that is told, was too long.
+
+        Some servers complete an answer whose status is `incomplete`.
+        """
         self._count(event)
-        if cut_by is not None:
-            self._reason = _CUT.get(cut_by, cut_by.lower())
+        response = _object(event.get("response"))
+        if "incomplete" in {how, text_of(response.get("status"))}:
+            told = text_of(_object(response.get("incomplete_details")).get("reason"))
+            self._reason = _CUT.get(told, told.lower()) or FinishReason.LENGTH
         else:
             called = self._blocks.has_calls
             self._reason = FinishReason.TOOL_CALLS if called else FinishReason.STOP
