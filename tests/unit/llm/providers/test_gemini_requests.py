@@ -178,6 +178,7 @@ SHOWN = {"includeThoughts": True}
         (FLASH_3, {"effort": "none"}, {"thinkingLevel": "MINIMAL"}),
         ("gemini-3.5-flash-lite", {"enabled": False}, {"thinkingLevel": "MINIMAL"}),
         ("gemini-3.1-pro-preview", {"effort": "none"}, {"thinkingLevel": "LOW"}),
+        ("gemini-3-pro-preview", {"effort": "medium"}, {"thinkingLevel": "HIGH", **SHOWN}),
         ("gemini-3.8-flash", {"effort": "minimal"}, {"thinkingLevel": "LOW", **SHOWN}),
         ("gemini-4-argon", {"effort": "none"}, {"thinkingLevel": "LOW"}),
         ("gemini-flash-latest", {"effort": "none"}, {"thinkingLevel": "LOW"}),

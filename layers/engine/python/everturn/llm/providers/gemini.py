@@ -213,6 +213,8 @@ def _effort(reasoning: Mapping[str, Any]) -> str | None:
 
 def _level(effort: str, model: str) -> str:
     """Return the level; the lowest one that the model has stands for none, too."""
+    if model.startswith("gemini-3-pro") and effort == "medium":
+        return "HIGH"  # it has no step between low and high
     if known := _LEVELS.get(effort):
         return known
     takes_minimal = "flash" in model and version_of(model) < _NO_MINIMUM_FROM
