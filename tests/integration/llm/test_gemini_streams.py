@@ -15,9 +15,9 @@ from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
 from everturn.llm.providers.exchange import Exchange
 from everturn.llm.providers.gemini import GeminiWire
 from everturn.llm.providers.http_model import HttpModel
-from everturn.ports.model import Account, Beside
-from everturn.protocol.llm import LlmRequest, Usage
+from everturn.protocol.llm import Usage
 from providers.frames import COMMENT, every_byte, frame
+from providers.gemini_attempt import attempted
 from providers.gemini_calls import FLASH_3, WEATHER, parts
 from providers.official_models import refusals_gemini
 from providers.scripted import Answer, Ending, ScriptedProvider, json_answer, scripted_provider
@@ -61,25 +61,8 @@ def run(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> tuple[Assembler, Exception | None]:
     """Return what one attempt read, and how it failed."""
-    asked = LlmRequest.model_validate(
-        {
-            "model": FLASH_3,
-            "messages": [{"id": "u1", "role": "user", "content": "Hello"}],
-            "tools": [WEATHER],
-            **(request or {}),
-        }
-    )
-    beside = Beside(
-        account=Account(base_url=f"{provider.url}/v1beta", api_key="k-1", headers={"x-team": "a"}),
-        timeout_s=10,
-    )
-    assembler = Assembler()
-    try:
-        for chunk in model.stream(asked, attempt=1, cancelled=cancelled, beside=beside):
-            assembler.feed(chunk)
-    except (ModelFailed, ModelAborted) as error:
-        return assembler, error
-    return assembler, None
+    url = f"{provider.url}/v1beta"
+    return attempted(model, url, {"tools": [WEATHER], **(request or {})}, cancelled)
 
 
 def answered(model: HttpModel, provider: ScriptedProvider) -> ModelAnswer:
