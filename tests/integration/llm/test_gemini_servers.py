@@ -104,7 +104,7 @@ def test_aimock_reaches_its_limit(model: HttpModel, aimock: Aimock) -> None:
     [
         ("limited", FailureCode.RATE_LIMIT, 429, 7.0),
         ("overloaded", FailureCode.OVERLOADED, 529, None),
-        ("unavailable", FailureCode.SERVER, 503, None),
+        ("unavailable", FailureCode.OVERLOADED, 503, None),
     ],
 )
 def test_aimock_refuses(

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from everturn.llm.failure import FailureCode, ModelFailed
-from everturn.llm.providers.gemini import FINAL_SYSTEM, FINAL_TOLD, version_of
+from everturn.llm.providers.gemini import FINAL_SYSTEM, FINAL_TOLD, GeminiWire, version_of
 from everturn.ports.model import Account
+from neutral_requests import asked, requests
 from providers.gemini_calls import CITY, FLASH_2, FLASH_3, HELLO, WEATHER, body_of, encoded
+from providers.official_models import refusals_gemini
 
 STOPS = {"name": "stop", "description": ""}
 REPORT = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
@@ -268,3 +272,29 @@ def test_a_tool_of_the_reports_name_gives_way() -> None:
     ]
     assert names[0] == ["set_model_response"]
     assert names[1][1] == "set_model_response" != names[1][0]
+
+
+MODELS = st.sampled_from(
+    ["gemini-2.0-flash", "gemini-2.5-pro", FLASH_2, FLASH_3, "gemini-3.8-flash", "gemini-4-argon"]
+)
+
+
+@given(MODELS.flatmap(requests))
+def test_every_request_is_one_that_gemini_takes(request: dict[str, Any]) -> None:
+    body = GeminiWire().encode(asked(request)).body
+
+    assert refusals_gemini(body) == []
+    assert body == GeminiWire().encode(asked(request)).body
+    declared = [
+        one["name"] for tool in body.get("tools", ()) for one in tool["functionDeclarations"]
+    ]
+    choice = body.get("toolConfig", {}).get("functionCallingConfig", {})
+    assert len(set(declared)) == len(declared)
+    assert set(choice.get("allowedFunctionNames", ())) <= set(declared)
+    config = body.get("generationConfig", {})
+    assert not (
+        declared and "responseJsonSchema" in config and version_of(request["model"]) < (3, 0)
+    )
+    assert [turn["role"] for turn in body["contents"]][::2] == ["user"] * (
+        len(body["contents"]) // 2 + 1
+    )

@@ -15,6 +15,7 @@ from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.blocks import Blocks
 from everturn.llm.providers.gemini_replay import Trail
 from everturn.llm.providers.http_model import frame_object
+from everturn.llm.providers.loose import count_of, object_of, objects
 from everturn.llm.providers.refusal import error_body, failed_stream
 from everturn.outbound.sse import SseFrame
 from everturn.protocol.json_text import compact
@@ -75,14 +76,12 @@ class AnswerReader:
         said = error_body(event) if "error" in event else None
         if said is not None:
             raise failed_stream(PROVIDER, said)
-        usage = event.get("usageMetadata")
-        if isinstance(usage, Mapping):  # cumulative
-            self._usage |= {name: value for name, value in usage.items() if value is not None}
-        candidates = event.get("candidates")
-        if isinstance(candidates, list) and candidates and isinstance(candidates[0], Mapping):
-            yield from self._candidate(candidates[0])
-        feedback = event.get("promptFeedback")
-        if not candidates and isinstance(feedback, Mapping) and feedback.get("blockReason"):
+        usage = object_of(event.get("usageMetadata"))  # cumulative
+        self._usage |= {name: value for name, value in usage.items() if value is not None}
+        candidates = objects(event.get("candidates"))
+        for candidate in candidates[:1]:
+            yield from self._candidate(candidate)
+        if not candidates and object_of(event.get("promptFeedback")).get("blockReason"):
             self._reason = BLOCKED
 
     def end(self) -> Iterator[Chunk]:
@@ -93,11 +92,8 @@ class AnswerReader:
             yield from self._blocks.finish(self._finish(self._reason), self._state())
 
     def _candidate(self, candidate: Mapping[str, Any]) -> Iterator[Chunk]:
-        content = candidate.get("content")
-        parts = content.get("parts") if isinstance(content, Mapping) else None
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, Mapping):
-                yield from self._part(part)
+        for part in objects(object_of(candidate.get("content")).get("parts")):
+            yield from self._part(part)
         reason = candidate.get("finishReason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -184,16 +180,14 @@ def usage_of(given: Mapping[str, Any]) -> Usage:
 
     Source: vocabulary, "Usage"; Gemini API, "UsageMetadata".
     """
-    cached, thought = _count(given, "cachedContentTokenCount"), _count(given, "thoughtsTokenCount")
-    prompt = _count(given, "promptTokenCount") + _count(given, "toolUsePromptTokenCount")
+    cached, thought = (
+        count_of(given, "cachedContentTokenCount"),
+        count_of(given, "thoughtsTokenCount"),
+    )
+    prompt = count_of(given, "promptTokenCount") + count_of(given, "toolUsePromptTokenCount")
     return Usage(
         input_tokens=max(0, prompt - cached),
-        output_tokens=_count(given, "candidatesTokenCount") + thought,
+        output_tokens=count_of(given, "candidatesTokenCount") + thought,
         cache_read_tokens=cached,
         reasoning_tokens=thought,
     )
-
-
-def _count(given: Mapping[str, Any], name: str) -> int:
-    value = given.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
