@@ -23,9 +23,13 @@ from transcripts.refusal import Refusal, is_blank, is_object_schema, repeated
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """The description of late also has `.` and `:`; models behind it do not take them."""
 
+DOCUMENT_NAME: Final = re.compile(r"(?:[A-Za-z0-9\-()\[\]]|\s(?!\s))+")
 TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CONVERTED: Final = {"document", "video", "audio"}
+"""Blocks that Bedrock makes something else of, so that no cache point may follow one."""
+
 BLOCKS: Final = {
-    "user": {"text", "image", "document", "video", "toolResult"},
+    "user": {"text", "image", "document", "video", "audio", "toolResult", "cachePoint"},
     "assistant": {"text", "toolUse", "reasoningContent"},
     "toolResult": {"text", "json", "image", "document", "video"},
 }
@@ -42,6 +46,12 @@ class BedrockRule(StrEnum):
     FIRST_USER = "bedrock.first_user"
     ALTERNATION = "bedrock.alternation"
     EMPTY_CONTENT = "bedrock.empty_content"
+    CACHE_POINT = "bedrock.cache_point"
+    """It stands behind something, and not behind a file that is converted."""
+
+    DOCUMENT = "bedrock.document"
+    """Names are of certain characters and not repeated; text stands beside one."""
+
     BLANK_TEXT = "bedrock.blank_text"
     BLOCK_TYPE = "bedrock.block_type"
     CALL_ID = "bedrock.call_id"
@@ -79,6 +89,7 @@ def refusals(body: Mapping[str, Any]) -> Found:
         if is_blank(block.get("text")):
             yield Refusal(BedrockRule.BLANK_TEXT, f"system.{at}")
     yield from _pairs(messages)
+    yield from _documents(messages)
     kinds = {kind for message in messages for block in message["content"] for kind in block}
     if kinds & {"toolUse", "toolResult"} and not body.get("toolConfig"):
         yield Refusal(BedrockRule.TOOL_CONFIG, "toolConfig")
@@ -126,6 +137,28 @@ def _message(where: str, message: Mapping[str, Any]) -> Found:
         yield Refusal(BedrockRule.EMPTY_CONTENT, where)
     for at, block in enumerate(message["content"]):
         yield from _block(f"{where}.content.{at}", block, role)
+    yield from _cache_points(where, message["content"])
+    kinds = {kind for block in message["content"] for kind in block}
+    if "document" in kinds and "text" not in kinds:
+        yield Refusal(BedrockRule.DOCUMENT, where, "no text")
+
+
+def _cache_points(where: str, content: Sequence[Mapping[str, Any]]) -> Found:
+    for at, block in enumerate(content):
+        before = set(content[at - 1]) if at else set()
+        if "cachePoint" in block and (not before or before & CONVERTED):
+            yield Refusal(BedrockRule.CACHE_POINT, f"{where}.content.{at}")
+
+
+def _documents(messages: Sequence[Mapping[str, Any]]) -> Found:
+    blocks = [block for message in messages for block in message["content"]]
+    inner = [one for block in blocks for one in block.get("toolResult", {}).get("content", ())]
+    names = [one["document"]["name"] for one in (*blocks, *inner) if "document" in one]
+    for name in names:
+        if DOCUMENT_NAME.fullmatch(name) is None:
+            yield Refusal(BedrockRule.DOCUMENT, "messages", repr(name))
+    for name in repeated(names):
+        yield Refusal(BedrockRule.DOCUMENT, "messages", repr(name))
 
 
 def _block(where: str, block: Mapping[str, Any], holder: str) -> Found:
@@ -175,7 +208,9 @@ def _pairs(messages: Sequence[Mapping[str, Any]]) -> Found:
 
 
 def _tools(tools: Sequence[Mapping[str, Any]]) -> Found:
-    specs = [tool["toolSpec"] for tool in tools]
+    if any("cachePoint" in tool for tool in tools[:1]):
+        yield Refusal(BedrockRule.CACHE_POINT, "toolConfig.tools.0")
+    specs = [tool["toolSpec"] for tool in tools if "toolSpec" in tool]
     for name in repeated(spec["name"] for spec in specs):
         yield Refusal(BedrockRule.REPEATED_TOOL, "toolConfig", repr(name))
     for at, spec in enumerate(specs):

@@ -13,6 +13,9 @@ from unit.transcripts.bodies import bedrock, spoiled
 USE = {"toolUse": {"toolUseId": "c1", "name": "look", "input": {}}}
 RESULT = {"toolResult": {"toolUseId": "c1", "content": []}}
 CALLED = [{"role": "user", "content": [{"text": "Go."}]}, {"role": "assistant", "content": [USE]}]
+POINT = {"cachePoint": {"type": "default"}}
+FILE = {"document": {"format": "pdf", "name": "a b-(1) [2]", "source": {"bytes": b"%PDF"}}}
+ODD_FILE = {"document": {**FILE["document"], "name": "a.pdf"}}
 SPEC = "toolConfig.tools.0.toolSpec"
 
 BROKEN: list[tuple[str, Any, Rule]] = [
@@ -41,6 +44,12 @@ BROKEN: list[tuple[str, Any, Rule]] = [
     ("messages.4.content.0", RESULT, Rule.UNASKED),
     ("messages.2.content.3", RESULT, Rule.UNASKED),
     ("messages.5", {"role": "assistant", "content": [{"text": "It"}]}, Rule.ENDS_WITH_ASSISTANT),
+    ("messages.4.content", [POINT, {"text": "Go."}], Rule.CACHE_POINT),
+    ("messages.4.content", [{"text": "Go."}, FILE, POINT], Rule.CACHE_POINT),
+    ("toolConfig.tools.0", POINT, Rule.CACHE_POINT),
+    ("messages.4.content", [FILE], Rule.DOCUMENT),
+    ("messages.4.content", [{"text": "Go."}, FILE, FILE], Rule.DOCUMENT),
+    ("messages.4.content", [{"text": "Go."}, ODD_FILE], Rule.DOCUMENT),
     ("toolConfig", {}, Rule.TOOL_CONFIG),
     (f"{SPEC}.name", "send.mail", Rule.TOOL_NAME),
     ("messages.1.content.1.toolUse.name", "x" * 65, Rule.TOOL_NAME),
@@ -52,6 +61,13 @@ BROKEN: list[tuple[str, Any, Rule]] = [
 
 def test_good_parameters_are_taken() -> None:
     assert list(refusals(bedrock())) == []
+
+
+def test_files_and_cache_points_are_taken_where_they_may_stand() -> None:
+    body = spoiled(bedrock(), "messages.4.content", [FILE, {"text": "Go."}, POINT])
+    tools = [*body["toolConfig"]["tools"], POINT]
+
+    assert list(refusals(spoiled(body, "toolConfig.tools", tools))) == []
 
 
 @pytest.mark.parametrize(("path", "value", "rule"), BROKEN)
