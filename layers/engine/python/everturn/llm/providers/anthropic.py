@@ -98,8 +98,8 @@ def _may_think(body: Mapping[str, Any]) -> bool:
     blocks = last["content"] if isinstance(last["content"], list) else []
     if not any(block["type"] == "tool_result" for block in blocks):
         return True
-    first = earlier[-1]["content"][0]
-    return first["type"] in {"thinking", REDACTED}
+    before = earlier[-1]["content"] if earlier else ""
+    return isinstance(before, list) and before[0]["type"] in {"thinking", REDACTED}
 
 
 def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]) -> None:
