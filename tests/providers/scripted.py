@@ -95,6 +95,9 @@ class ScriptedProvider:
         self.asked: list[Asked] = []
         """Every request so far."""
 
+        self.connections = 0
+        """How many were opened so far."""
+
         self.over = threading.Event()
         self.unexpected: list[Asked] = []
         self._answers: deque[Answer] = deque()
@@ -174,6 +177,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, provider: ScriptedProvider) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.provider = provider
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Count the connection and serve it."""
+        self.provider.connections += 1
+        super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection; one that is to be reset without the FIN that would come first."""
