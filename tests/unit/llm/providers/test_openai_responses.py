@@ -165,3 +165,13 @@ def test_each_call_is_there_and_has_its_result(messages: list[dict[str, Any]]) -
     assert called == answered
     assert sent
     assert all("type" in one or one["content"] for one in sent)
+
+
+@given(conversations(audio=False))
+def test_what_was_sent_before_is_sent_alike_again(messages: list[dict[str, Any]]) -> None:
+    begun = [USER, *messages]
+    before = body_of(WIRE, asked(begun))["input"]
+
+    after = body_of(WIRE, asked([*begun, {"role": "user", "content": "And?"}]))["input"]
+
+    assert after == [*before, {"role": "user", "content": "And?"}]
