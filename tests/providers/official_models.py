@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import SchemaValidator
 
 from providers.converse import refusals_of_converse
 from providers.gemini_request import GenerateContentRequest
 from providers.request_model import refusals, strict_validator
+
+GEMINI: Final = SchemaValidator(GenerateContentRequest.__pydantic_core_schema__)
 
 
 def refusals_chat(body: Mapping[str, Any]) -> list[str]:
@@ -38,7 +40,7 @@ def refusals_anthropic(body: Mapping[str, Any]) -> list[str]:
 
 def refusals_gemini(body: Mapping[str, Any]) -> list[str]:
     """Return what Gemini's `streamGenerateContent` would refuse; the model is in its path."""
-    return refusals(_gemini(), body)
+    return refusals(GEMINI, body)
 
 
 def refusals_bedrock(parameters: Mapping[str, Any]) -> list[str]:
@@ -50,8 +52,3 @@ def refusals_bedrock(parameters: Mapping[str, Any]) -> list[str]:
 def _validator(name: str) -> SchemaValidator:
     module, _, official = name.partition(":")
     return strict_validator(getattr(import_module(module), official))
-
-
-@cache
-def _gemini() -> SchemaValidator:
-    return strict_validator(GenerateContentRequest)

@@ -67,8 +67,8 @@ def _strict(schema: Any) -> Any:
             walked["type"] = "list"
         case "typed-dict" | "model-fields" if "extras_schema" not in walked:
             walked["extra_behavior"] = "forbid"
-        case "model":  # clients take answers for questions, and those carry whatever came
-            walked["config"] = {**walked.get("config", {}), "extra_fields_behavior": "forbid"}
+        case "model":  # clients take answers for questions; a built model would be let be as it is
+            return {**walked["schema"], **{k: walked[k] for k in ("ref",) if k in walked}}
     return walked
 
 
@@ -86,13 +86,23 @@ def _heard(errors: Sequence[ErrorDetails], body: Any) -> list[ErrorDetails]:
         one
         for one in tags
         if not _below(one["loc"][:-2], wrong)
-        and not any(place(other, body).startswith(_object(one, body)) for other in heard)
+        and not any(f"{place(other, body)}.".startswith(_object(one, body)) for other in heard)
     ]
-    return [*heard, *unheard]
+    found = [*heard, *unheard]
+    return [one for one in found if not _is_elsewhere(one, found, body)]
+
+
+def _is_elsewhere(error: ErrorDetails, errors: Iterable[ErrorDetails], body: Any) -> bool:
+    """Return whether a value of this other type was not meant: what was meant fails further in."""
+    within = f"{place(error, body)}."
+    return error["type"].endswith("_type") and any(
+        place(one, body).startswith(within) for one in errors
+    )
 
 
 def _object(error: ErrorDetails, body: Any) -> str:
-    return place(error, body).rpartition(".")[0]
+    """Return the place of the object that an error's key is in, with a dot unless it is all."""
+    return "".join(place(error, body).rpartition(".")[:2])
 
 
 def _below(loc: Loc, prefixes: Iterable[Loc]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -159,3 +160,13 @@ def test_two_things_are_told_at_once() -> None:
     told = refusals_chat(spoiled(once, "top_k", 5))
 
     assert {one.partition(":")[0] for one in told} == {"messages.1.role", "top_k"}
+
+
+def test_the_client_may_have_been_used_before() -> None:
+    text = import_module("anthropic.types").TextBlock
+    answer = text.model_validate({"type": "text", "text": "I look.", "index": 0})
+
+    told = refusals_anthropic(spoiled(bodies.anthropic(), "messages.1.content.2.index", 0))
+
+    assert answer.text == "I look."
+    assert told == ["messages.1.content.2.index: Extra inputs are not permitted"]
