@@ -16,6 +16,7 @@ from everturn.wiring.catalogues import models_of
 if TYPE_CHECKING:
     from everturn.llm.models import Models
     from everturn.llm.providers.exchange import Exchange
+    from everturn.llm.providers.http_model import Wire
     from everturn.ports.model import Model
 
 OWN_KEYS: Final = {
@@ -46,8 +47,13 @@ def _own_key(kind: str) -> str:
 
 
 def _adapters() -> Mapping[str, Callable[[], Model]]:
+    """Return what makes the adapter of each kind. Source: `ProviderKind`."""
     return {
+        "openai": _openai,
+        "openai-responses": _openai_responses,
+        "openai-compatible": _openai_compatible,
         "anthropic": _anthropic,
+        "gemini": _gemini,
     }
 
 
@@ -59,8 +65,37 @@ def _exchange() -> Exchange:
     return Exchange(settings().worker_networks)
 
 
-def _anthropic() -> Model:
-    from everturn.llm.providers.anthropic import AnthropicWire
+def _over_http(wire: Wire) -> Model:
     from everturn.llm.providers.http_model import HttpModel
 
-    return HttpModel(_exchange(), AnthropicWire())
+    return HttpModel(_exchange(), wire)
+
+
+def _openai() -> Model:
+    from everturn.llm.providers.openai_chat import OpenAiChatWire
+
+    return _over_http(OpenAiChatWire())
+
+
+def _openai_responses() -> Model:
+    from everturn.llm.providers.openai_responses import OpenAiResponsesWire
+
+    return _over_http(OpenAiResponsesWire())
+
+
+def _openai_compatible() -> Model:
+    from everturn.llm.providers.openai_compatible import OpenAiCompatibleWire
+
+    return _over_http(OpenAiCompatibleWire())
+
+
+def _anthropic() -> Model:
+    from everturn.llm.providers.anthropic import AnthropicWire
+
+    return _over_http(AnthropicWire())
+
+
+def _gemini() -> Model:
+    from everturn.llm.providers.gemini import GeminiWire
+
+    return _over_http(GeminiWire())
