@@ -51,6 +51,15 @@ INVOKE: Final = Config(
 )
 
 
+MODELS: Final = Config(
+    connect_timeout=5,
+    read_timeout=300,  # as long as a provider may say nothing
+    retries={"total_max_attempts": 1},  # an attempt is repeated by the engine's rules only
+    tcp_keepalive=True,
+    max_pool_connections=50,
+)
+
+
 SECRETS: Final = AWS.merge(Config(retries={"mode": "standard", "total_max_attempts": 4}))
 """Of what is asked for every five minutes: botocore waits for it, with jitter, some seconds."""
 
@@ -78,6 +87,12 @@ def late(
 ) -> Any:
     """Return a client of `service` that costs nothing until it is used."""
     return _Late(service, config, endpoint_url)
+
+
+@lru_cache(maxsize=20)
+def bedrock_client(region: str) -> Any:
+    """Return the client of Bedrock's models in a region, `""` for the function's own."""
+    return boto3.client("bedrock-runtime", region_name=region or None, config=MODELS)
 
 
 @lru_cache(maxsize=1)

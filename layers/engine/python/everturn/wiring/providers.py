@@ -54,6 +54,7 @@ def _adapters() -> Mapping[str, Callable[[], Model]]:
         "openai-compatible": _openai_compatible,
         "anthropic": _anthropic,
         "gemini": _gemini,
+        "bedrock": _bedrock,
     }
 
 
@@ -99,3 +100,10 @@ def _gemini() -> Model:
     from everturn.llm.providers.gemini import GeminiWire
 
     return _over_http(GeminiWire())
+
+
+def _bedrock() -> Model:
+    from everturn.llm.providers.bedrock import BedrockModel
+    from everturn.wiring.clients import bedrock_client
+
+    return BedrockModel(bedrock_client)
