@@ -61,7 +61,7 @@ def test_models_that_ship_are_listed_with_what_is_known_of_them(client: Client) 
     assert configured == {
         "demo": True,
         "openai": False,
-        "openai-responses": False,
+        "openai-chat": False,
         "anthropic": False,
         "gemini": False,
         "bedrock": True,

@@ -54,7 +54,7 @@ def test_every_built_in_kind_is_a_route_of_its_id_without_a_key() -> None:
     }
     assert all(route.models for route in routes.values())
     assert [one.id for one in routes["openai"].models] == [
-        one.id for one in routes["openai-responses"].models
+        one.id for one in routes["openai-chat"].models
     ]
 
 

@@ -34,7 +34,7 @@ def refusal(adapter: Any, data: Any) -> str:
     "settings",
     [
         {"kind": "openai"},
-        {"kind": "openai-responses", "api_key": {"ssm": "/everturn/openai"}},
+        {"kind": "openai-chat", "api_key": {"ssm": "/everturn/openai"}},
         {"kind": "anthropic", "api_key": {"env": "ANTHROPIC_API_KEY"}, "name": "Ours"},
         {"kind": "gemini", "base_url": "http://127.0.0.1:9/v1beta/"},
         {"kind": "bedrock", "region": "eu-central-1"},

@@ -18,7 +18,7 @@ DATA: Final = Path(__file__).with_name("catalogue_data.json")
 
 NAMES: Final = {
     "openai": "OpenAI",
-    "openai-responses": "OpenAI Responses",
+    "openai-chat": "OpenAI Chat Completions",
     "anthropic": "Anthropic",
     "gemini": "Google Gemini",
     "bedrock": "Amazon Bedrock",

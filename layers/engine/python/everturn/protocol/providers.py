@@ -18,11 +18,11 @@ from everturn.protocol.secret_place import SecretPlace, is_like_a_key
 from everturn.protocol.wire import Maybe, WireModel
 
 ProviderKind = Literal[
-    "openai", "openai-responses", "anthropic", "gemini", "bedrock", "openai-compatible", "demo"
+    "openai", "openai-chat", "anthropic", "gemini", "bedrock", "openai-compatible", "demo"
 ]
 """Which adapter talks to a provider."""
 
-BUILT_IN: Final = ("openai", "openai-responses", "anthropic", "gemini", "bedrock")
+BUILT_IN: Final = ("openai", "openai-chat", "anthropic", "gemini", "bedrock")
 """Kinds that are routes of the same id without any settings. Source: docs/models.md."""
 
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OWN_KEYS: Final = {
     "openai": ("OPENAI_API_KEY",),
-    "openai-responses": ("OPENAI_API_KEY",),
+    "openai-chat": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
@@ -50,7 +50,7 @@ def _adapters() -> Mapping[str, Callable[[], Model]]:
     """Return what makes the adapter of each kind. Source: `ProviderKind`."""
     return {
         "openai": _openai,
-        "openai-responses": _openai_responses,
+        "openai-chat": _openai_chat,
         "openai-compatible": _openai_compatible,
         "anthropic": _anthropic,
         "gemini": _gemini,
@@ -73,15 +73,15 @@ def _over_http(wire: Wire) -> Model:
 
 
 def _openai() -> Model:
-    from everturn.llm.providers.openai_chat import OpenAiChatWire
-
-    return _over_http(OpenAiChatWire())
-
-
-def _openai_responses() -> Model:
     from everturn.llm.providers.openai_responses import OpenAiResponsesWire
 
     return _over_http(OpenAiResponsesWire())
+
+
+def _openai_chat() -> Model:
+    from everturn.llm.providers.openai_chat import OpenAiChatWire
+
+    return _over_http(OpenAiChatWire())
 
 
 def _openai_compatible() -> Model:
