@@ -268,7 +268,10 @@ def test_half_a_character_is_a_malformed_stream() -> None:
     [
         ({}, None),
         ({"totalTokens": 3}, None),
-        ({"inputTokens": True, "outputTokens": -1}, None),
+        (
+            {"inputTokens": True, "outputTokens": -1},
+            Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0),
+        ),
         (
             {"inputTokens": 3, "outputTokens": "4", "cacheReadInputTokens": None},
             Usage(input_tokens=3, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0),

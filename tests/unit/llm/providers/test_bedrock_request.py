@@ -27,9 +27,11 @@ from unit.llm.providers.converse_calls import (
     OPUS_5_5,
     POINT,
     SCHEMA,
+    called,
     file,
     parameters,
     refused,
+    result,
     user,
 )
 from unit.transcripts.bodies import neutral
@@ -267,3 +269,20 @@ def test_a_conversation_that_every_provider_takes_is_taken(model: str) -> None:
     body = parameters(*request["messages"], **{k: v for k, v in request.items() if k != "messages"})
 
     assert refused(body) == []
+
+
+def test_what_was_sent_once_is_sent_again_as_it_was() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    first = [system, user([{"type": "text", "text": "Sum."}, file("a.pdf")])]
+    more = [called("c1"), result("c1", [file("a.pdf")]), user("And now?")]
+
+    one, other = (
+        parameters(*said, model=CLAUDE, tools=[ADD], reasoning={"effort": "low"})
+        for said in (first, [*first, *more])
+    )
+
+    [before] = one["messages"]
+    assert [block for block in before["content"] if block != POINT] == other["messages"][0][
+        "content"
+    ]
+    assert (one["system"], one["toolConfig"]) == (other["system"], other["toolConfig"])

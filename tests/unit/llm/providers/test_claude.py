@@ -146,3 +146,17 @@ def test_a_model_that_cannot_be_forced_is_left_to_choose(
     )
 
     assert sent.body["tool_choice"] == choice
+
+
+@pytest.mark.parametrize(
+    "before", [[], [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Ho."}]]
+)
+def test_a_result_without_its_call_goes_out_without_thinking(before: list[Any]) -> None:
+    messages = [*before, {"role": "tool", "tool_call_id": "c1", "content": "4"}]
+    request = {"model": "claude-opus-4-5", "messages": messages, "reasoning": {"effort": "low"}}
+
+    sent = AnthropicWire().encode(
+        Asked(request, frozenset(), Beside(account=Account(api_key="test")))
+    )
+
+    assert "thinking" not in sent.body

@@ -12,6 +12,7 @@ from everturn.llm.chunks import Chunk, FinishReason, UsageReported, normal_finis
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.bedrock_messages import REDACTED, to_redacted
 from everturn.llm.providers.blocks import Blocks
+from everturn.llm.providers.loose import count_of, index_of, object_of, text_of
 from everturn.protocol.llm import Usage
 
 _STOPS: Final = {
@@ -50,18 +51,18 @@ class ConverseReader:
     def read(self, event: Event) -> Iterator[Chunk]:
         """Yield what an event says. Raises `ModelFailed` for text that is no text."""
         for kind, value in event.items():
-            body = _object(value)
+            body = object_of(value)
             match kind:
                 case "contentBlockStart":
-                    yield from self._started(_index(body), _object(body.get("start")))
+                    yield from self._started(_index(body), object_of(body.get("start")))
                 case "contentBlockDelta":
-                    yield from self._piece(_index(body), _object(body.get("delta")))
+                    yield from self._piece(_index(body), object_of(body.get("delta")))
                 case "contentBlockStop":
                     yield from self._stopped(_index(body))
                 case "messageStop":
                     self._reason = _text(body.get("stopReason")) or self._reason
                 case "metadata":
-                    self._usage = usage_of(_object(body.get("usage"))) or self._usage
+                    self._usage = usage_of(object_of(body.get("usage"))) or self._usage
                 case _:
                     continue
 
@@ -79,7 +80,7 @@ class ConverseReader:
         yield from self._blocks.finish(reason)
 
     def _started(self, index: int, start: Event) -> Iterator[Chunk]:
-        call = _object(start.get("toolUse"))
+        call = object_of(start.get("toolUse"))
         if call and call.get("type") != _SERVER_CALL:
             yield from self._blocks.call(
                 index, _text(call.get("toolUseId")), _text(call.get("name"))
@@ -87,9 +88,9 @@ class ConverseReader:
 
     def _piece(self, index: int, delta: Event) -> Iterator[Chunk]:
         yield from self._blocks.text(_text(delta.get("text")), index)
-        call = _object(delta.get("toolUse"))
+        call = object_of(delta.get("toolUse"))
         yield from self._blocks.arguments(index, _text(call.get("input")))
-        if thought := _object(delta.get("reasoningContent")):
+        if thought := object_of(delta.get("reasoningContent")):
             yield from self._thought(index, thought)
 
     def _thought(self, index: int, thought: Event) -> Iterator[Chunk]:
@@ -113,37 +114,26 @@ class ConverseReader:
 
 def usage_of(given: Event) -> Usage | None:
     """Return disjoint counts; Bedrock's are. Source: "TokenUsage"; vocabulary, "Usage"."""
-    counts = {name: value for name, value in given.items() if _is_count(value)}
-    if "inputTokens" not in counts and "outputTokens" not in counts:
+    if given.keys().isdisjoint({"inputTokens", "outputTokens"}):
         return None
     return Usage(
-        input_tokens=counts.get("inputTokens", 0),
-        output_tokens=counts.get("outputTokens", 0),
-        cache_read_tokens=counts.get("cacheReadInputTokens", 0),
-        cache_write_tokens=counts.get("cacheWriteInputTokens", 0),
+        input_tokens=count_of(given, "inputTokens"),
+        output_tokens=count_of(given, "outputTokens"),
+        cache_read_tokens=count_of(given, "cacheReadInputTokens"),
+        cache_write_tokens=count_of(given, "cacheWriteInputTokens"),
     )
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _object(value: Any) -> Event:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _index(body: Event) -> int:
-    index = body.get("contentBlockIndex")
-    return index if isinstance(index, int) else 0
+    return index_of(body.get("contentBlockIndex"))
 
 
 def _text(value: Any) -> str:
     """Return a text, empty for anything else; half a surrogate pair is no character."""
-    if not isinstance(value, str):
-        return ""
+    text = text_of(value)
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError as error:
         told = "the stream has a text that is not Unicode"
         raise ModelFailed(told, FailureCode.SERVER) from error
-    return value
+    return text
