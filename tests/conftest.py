@@ -68,13 +68,11 @@ _REAL_CONNECT_EX = socket.socket.connect_ex
 
 
 @pytest.fixture(autouse=True)
-def _requests_are_accepted(request: pytest.FixtureRequest) -> Iterator[None]:
+def _requests_are_accepted() -> Iterator[None]:
     """Hold every model request that a test comes to know against what providers refuse."""
-    marks = list(request.node.iter_markers("refused"))
-    assert all(mark.kwargs["reason"] for mark in marks)
-    LEDGER.open([rule for mark in marks for rule in mark.args])
+    LEDGER.open()
     yield
-    LEDGER.close(always=all(mark.kwargs.get("always", True) for mark in marks))
+    LEDGER.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

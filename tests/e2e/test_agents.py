@@ -101,7 +101,6 @@ def test_a_bad_definition_is_refused_and_told_where(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"output_schema": {"type": "object"}},
         {"guards": {"max_tool_turns": 5}},
         {"plan_mode": True},
         {"compaction": {"threshold": 0.5}},

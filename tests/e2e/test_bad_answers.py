@@ -15,9 +15,6 @@ from e2e.scripted_worker import tool
 from e2e.stage import Setup
 from e2e.waiting import until
 from everturn.protocol.limits import MAX_STATE_BYTES
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
-from transcripts.openai import OpenAiRule
 
 DEEP = 500
 
@@ -159,12 +156,6 @@ def submit(client: Client, asked: dict[str, Any], session_id: str) -> httpx.Resp
     return client.http.post("/v1/workers/submit", json=body)
 
 
-@pytest.mark.refused(
-    OpenAiRule.FUNCTION_NAME,
-    AnthropicRule.TOOL_NAME,
-    BedrockRule.TOOL_NAME,
-    reason="what a worker calls itself is told to the model by whatever name",
-)
 def test_tools_of_any_name_are_called_and_read_by_the_model(
     client: Client, boss: DecidingWorker
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from e2e.client import Client, message_body
 from e2e.conftest import Enter
-from e2e.unresolved import UNRESOLVED
 from everturn_local.runtime import LocalRuntime
 
 PNG = b"\x89PNG\r\n" + bytes(range(256)) * 20_000
@@ -68,7 +67,6 @@ def test_type_length_name_and_hash_are_part_of_the_signature(client: Client) -> 
     assert minted["headers"]["content-length"] == str(len(PNG))
 
 
-@UNRESOLVED
 def test_a_reference_stands_in_the_transcript_as_it_was_sent(client: Client) -> None:
     minted = uploaded(client)
     content = [

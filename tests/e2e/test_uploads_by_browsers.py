@@ -11,7 +11,6 @@ import pytest
 from e2e.client import Client, message_body
 from e2e.stage import Setup
 from e2e.test_cli import everturn_dev
-from e2e.unresolved import UNRESOLVED
 from everturn_local.runtime import LocalRuntime
 
 OURS = "https://app.example.com"
@@ -101,7 +100,6 @@ def tags(runtime: LocalRuntime, client: Client, upload: Mapping[str, Any]) -> di
     return {tag["Key"]: tag["Value"] for tag in found["TagSet"]}
 
 
-@UNRESOLVED
 def test_a_file_is_deleted_some_day_unless_a_message_refers_to_it(
     client: Client, runtime: LocalRuntime
 ) -> None:
@@ -123,7 +121,6 @@ def test_a_file_is_deleted_some_day_unless_a_message_refers_to_it(
     assert after == [{"upload": "kept"}, {"upload": "pending"}]
 
 
-@UNRESOLVED
 def test_too_many_files_in_one_input_are_refused_before_any_is_looked_up(client: Client) -> None:
     part = {"type": "image_url"}
     ids = [f"0198f000-0000-7000-8000-{n:012d}" for n in range(51)]

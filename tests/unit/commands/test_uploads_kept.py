@@ -11,8 +11,6 @@ from everturn.protocol.client_input import read_input
 from everturn.protocol.upload import reference_to
 from everturn.rejections import TurnAlreadyActive
 from everturn.store.memory_uploads import InMemoryUploads
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
 from unit.drive.world import KEY, MACHINE, TENANT, World, body
 
 ASKED = {"filename": "a.png", "content_type": "image/png", "size_bytes": 3}
@@ -116,12 +114,6 @@ def test_an_input_that_is_known_or_refused_keeps_nothing_again() -> None:
     assert case.places.kept == [upload]
 
 
-@pytest.mark.refused(
-    AnthropicRule.SOURCE,
-    BedrockRule.BLOCK_TYPE,
-    BedrockRule.SHAPE,
-    reason="nobody puts the upload in the place of its reference yet",
-)
 def test_of_a_view_only_the_new_messages_count() -> None:
     case = Case()
     old, new = case.upload(), case.upload()

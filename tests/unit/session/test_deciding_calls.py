@@ -12,9 +12,6 @@ from everturn.rejections import (
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.state import is_quiescent
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
-from transcripts.openai import OpenAiRule
 from unit.session.building import CONFIG, made, only, said, types
 from unit.session.deciding import Deciding, Worker, echo, running
 from unit.session.test_deciding import told
@@ -22,12 +19,6 @@ from unit.session.test_deciding import told
 # ---- model calls
 
 
-@pytest.mark.refused(
-    OpenAiRule.NO_MESSAGES,
-    AnthropicRule.NO_MESSAGES,
-    BedrockRule.NO_MESSAGES,
-    reason="L-3: a worker's own messages are sent as they are, also none",
-)
 def test_explicit_messages_are_sent_as_they_are() -> None:
     """Conformance 16: L-2, L-3."""
     prompts: list[list[dict[str, Any]]] = [[{"role": "user", "content": "Only this."}], []]
@@ -183,13 +174,6 @@ def test_a_result_that_breaks_its_schema_is_an_error_that_hides_the_value() -> N
     assert "secret" not in content
 
 
-@pytest.mark.refused(
-    OpenAiRule.FUNCTION_NAME,
-    AnthropicRule.TOOL_NAME,
-    BedrockRule.TOOL_NAME,
-    reason="the engine says again what a model called, whatever its name",
-    always=False,
-)
 @pytest.mark.parametrize(
     ("name", "arguments", "status", "proposed"),
     [

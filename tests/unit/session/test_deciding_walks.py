@@ -44,8 +44,6 @@ from everturn.session.propose import (
     propose,
 )
 from everturn.session.state import Call, Decision, Session
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
 from unit.session.building import made, said
 from unit.session.deciding import Deciding, echo
 from unit.session.logs import path_of
@@ -233,11 +231,6 @@ def check(session: Session) -> None:
     assert len(running) <= 1, "L-8"
 
 
-@pytest.mark.refused(
-    AnthropicRule.NO_MESSAGES,
-    BedrockRule.NO_MESSAGES,
-    reason="a worker wants a model called before anybody said anything",
-)
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(moves=st.lists(st.integers(min_value=0, max_value=99), max_size=60))

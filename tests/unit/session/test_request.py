@@ -10,7 +10,6 @@ from everturn.errors import DefectError
 from everturn.session.events.model_calls import ModelCallRequested, RequestContext, RequestHeader
 from everturn.session.facts import PathMessage, Route
 from everturn.session.request import NO_RESULT, build_request, digest, header_for, rebuild
-from transcripts.bedrock import BedrockRule
 from unit.session.building import CONFIG, ROUTE, Story, made, only, pinned, types
 from unit.session.logs import path_of
 from unit.session.transcript import assert_well_formed, problems
@@ -113,11 +112,6 @@ def test_every_setting_of_the_header_reaches_the_request() -> None:
 HEADER = {"config": {"provider": "demo", "model": "echo"}}
 
 
-@pytest.mark.refused(
-    BedrockRule.TOOL_CONFIG,
-    reason="the agent has no tools any more, what it did stays said",
-    always=False,
-)
 @pytest.mark.parametrize(
     ("messages", "roles", "repairs"),
     [

@@ -13,8 +13,6 @@ from everturn.session.events.interrupts import SessionInterrupted
 from everturn.session.events.messages import MessageNew, StateUpdated
 from everturn.session.events.model_calls import ModelCallErrored, ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallRequested
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
 from unit.session.building import CONFIG, only, said, types
 from unit.session.building import made as tool_of_a_reply
 from unit.session.deciding import Deciding, Worker, echo, running
@@ -110,11 +108,6 @@ def test_a_question_lists_what_ended_and_was_not_reported_yet() -> None:
     assert [r["pending_calls"] for r in finished] == [2, 1, 0]
 
 
-@pytest.mark.refused(
-    AnthropicRule.NO_MESSAGES,
-    BedrockRule.NO_MESSAGES,
-    reason="a worker wants a model called before anybody said anything",
-)
 def test_each_of_several_model_calls_is_reported_as_it_ends() -> None:
     """G-5: in the order in which they end; none waits for the others."""
     calls = [{"type": "llm.call", "id": one, "handler": "worker"} for one in ("a", "b")]
@@ -130,14 +123,6 @@ def test_each_of_several_model_calls_is_reported_as_it_ends() -> None:
     assert ends == ["b", "a"]
 
 
-@pytest.mark.refused(
-    AnthropicRule.NO_MESSAGES,
-    BedrockRule.NO_MESSAGES,
-    AnthropicRule.FIRST_USER,
-    BedrockRule.FIRST_USER,
-    reason="a worker wants a model called before anybody said anything",
-    always=False,
-)
 @pytest.mark.parametrize(
     "trigger",
     ["session.start", "client.messages", "tool.execute", "tool.finished", "llm.finished"],
@@ -164,11 +149,6 @@ def test_an_action_means_nothing_until_the_worker_says_so() -> None:
     assert asked.messages == [{"role": "user", "content": "Plan."}]
 
 
-@pytest.mark.refused(
-    AnthropicRule.NO_MESSAGES,
-    BedrockRule.NO_MESSAGES,
-    reason="a worker wants a model called before anybody said anything",
-)
 def test_ids_that_are_left_out_are_minted() -> None:
     """X-3, M-6: UUIDv7, in lower case."""
     actions = [

@@ -30,8 +30,6 @@ from everturn.session.propose import (
 from everturn.session.state import is_quiescent, status_of
 from everturn.session.tree import forks
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
-from transcripts.anthropic import AnthropicRule
-from transcripts.bedrock import BedrockRule
 from unit.session.building import WITH_SLOW, Story, made, only, stamp, types, usage
 from unit.session.logs import path_of
 from unit.session.waiting import JOB, PENDING, SURE, answering, check_waits, declining
@@ -368,8 +366,4 @@ WholeSessions.TestCase.settings = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-TestWholeSessions = pytest.mark.refused(
-    AnthropicRule.BLANK_TEXT,
-    BedrockRule.BLANK_TEXT,
-    reason="a user may say nothing but blanks, and so may a model",
-)(WholeSessions.TestCase)
+TestWholeSessions = WholeSessions.TestCase

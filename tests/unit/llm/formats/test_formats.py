@@ -188,6 +188,44 @@ def test_arguments_that_are_no_object_become_an_empty_one() -> None:
     assert body["messages"][0]["content"][0]["input"] == {}
 
 
+@pytest.mark.parametrize(
+    ("data", "block"),
+    [
+        (
+            "data:text/csv;base64,YSxi",
+            {
+                "type": "document",
+                "title": "f",
+                "source": {"type": "text", "media_type": "text/plain", "data": "a,b"},
+            },
+        ),
+        (
+            "data:image/png;base64,AAAA",
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+            },
+        ),
+    ],
+)
+def test_a_file_is_what_its_type_says(data: str, block: dict[str, Any]) -> None:
+    """W-6: Anthropic's documents by value are PDF or text, and pictures are no documents."""
+    part = {"type": "file", "file": {"filename": "f", "file_data": data}}
+
+    body = anthropic.to_body({"model": "m", "messages": [{"role": "user", "content": [part]}]})
+
+    assert body["messages"][0]["content"] == [block]
+
+
+@pytest.mark.parametrize("data", ["/w==", "no base64!"])
+def test_text_that_is_none_has_no_place(data: str) -> None:
+    file = {"filename": "f", "file_data": f"data:text/plain;base64,{data}"}
+    message = {"role": "user", "content": [{"type": "file", "file": file}]}
+
+    with pytest.raises(UnsupportedContent):
+        anthropic.to_body({"model": "m", "messages": [message]})
+
+
 def test_audio_has_no_place_in_anthropics_body() -> None:
     """W-6."""
     part = {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}

@@ -16,6 +16,7 @@ from everturn.ports.model import Account, Replay
 from neutral_requests import LINKED, PAPER, PICTURE, REPORT, asked, requests
 from providers.official_models import refusals_anthropic
 from transcripts.anthropic import refusals
+from transcripts.judge import unmarked
 
 SONNET = "claude-sonnet-4-5"
 OPUS = "claude-opus-4-7"
@@ -49,19 +50,7 @@ def test_every_request_is_one_that_anthropic_takes(request: dict[str, Any]) -> N
     told = {"temperature"} & made.keys()  # a field of the version that we speak, not of the types'
     plain = {name: value for name, value in made.items() if name not in told}
     assert refusals_anthropic(plain) == []
-    assert [str(one) for one in refusals(without_marks(made))] == []
-
-
-def without_marks(made: Any) -> Any:
-    """Return a body without what is not content: marks for the cache, the stream flag."""
-    cleaned = json.loads(json.dumps(made), object_hook=_unmarked)
-    if isinstance(cleaned.get("system"), list):
-        cleaned["system"] = cleaned["system"][0]["text"]
-    return {name: value for name, value in cleaned.items() if name not in {"stream"}}
-
-
-def _unmarked(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in value.items() if name != "cache_control"}
+    assert [str(one) for one in refusals(unmarked(made))] == []
 
 
 def test_where_a_request_goes_and_with_what_key() -> None:
@@ -147,8 +136,8 @@ def test_the_prefix_stays_the_same_from_call_to_call_and_from_turn_to_turn() -> 
     for before, after in pairwise(bodies):
         assert json.dumps(before["tools"]) == json.dumps(after["tools"])
         assert json.dumps(before["system"]) == json.dumps(after["system"])
-        old = without_marks(before)["messages"]
-        assert [_listed(one) for one in without_marks(after)["messages"][: len(old)]] == [
+        old = unmarked(before)["messages"]
+        assert [_listed(one) for one in unmarked(after)["messages"][: len(old)]] == [
             _listed(one) for one in old
         ]
     assert bodies[0] == body(messages=steps[0], tools=[TOOL])

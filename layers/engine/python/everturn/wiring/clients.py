@@ -92,7 +92,8 @@ def late(
 @lru_cache(maxsize=20)
 def bedrock_client(region: str) -> Any:
     """Return the client of Bedrock's models in a region, `""` for the function's own."""
-    return boto3.client("bedrock-runtime", region_name=region or None, config=MODELS)
+    session = boto3.Session()  # its own: calls begin on threads, and sharing one is not safe there
+    return session.client("bedrock-runtime", region_name=region or None, config=MODELS)
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ It sends nothing. Source: decision-protocol W-6, W-7, W-9.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -189,11 +190,23 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
         case "image_url":
             return {"type": "image", "source": _source(part["image_url"]["url"])}
         case "file":
-            title = part["file"]["filename"]
-            source = _source(part["file"]["file_data"])
-            return {"type": "document", "title": title, "source": source}
+            return _document(part["file"]["filename"], _source(part["file"]["file_data"]))
         case other:
             raise UnsupportedContent(f"{other} has no place in Anthropic's messages")
+
+
+def _document(title: str, source: dict[str, Any]) -> dict[str, Any]:
+    """Return a file as Anthropic reads it: a picture is one, and text is sent as text."""
+    media_type = source.get("media_type", "")
+    if media_type.startswith("image/"):
+        return {"type": "image", "source": source}
+    if media_type.startswith("text/") or media_type == "application/json":
+        try:
+            text = base64.b64decode(source["data"], validate=True).decode()
+        except ValueError as error:
+            raise UnsupportedContent(f"{media_type} that is no text") from error
+        source = {"type": "text", "media_type": "text/plain", "data": text}
+    return {"type": "document", "title": title, "source": source}
 
 
 def _source(url: str) -> dict[str, Any]:
