@@ -128,14 +128,20 @@ def test_what_a_provider_says_that_it_cost_is_what_it_cost() -> None:
     assert outcome.cost == "0.0125"
 
 
-def test_a_key_that_cannot_be_read_is_a_matter_of_access() -> None:
+@pytest.mark.parametrize(
+    ("retry_after_s", "reason", "retryable"), [(None, "auth", False), (1.0, "network", True)]
+)
+def test_a_key_that_is_not_there_is_final_and_a_place_that_does_not_answer_is_not(
+    retry_after_s: float | None, reason: str, retryable: bool
+) -> None:
     def prepare(_tenant: str, _ref: ModelRef) -> Prepared:
-        raise SecretUnavailable("the secret is not set")
+        raise SecretUnavailable("no key", retry_after_s=retry_after_s)
 
     outcome = settled(prepare=prepare)
 
     assert isinstance(outcome, ModelFailure)
-    assert (outcome.error, outcome.detail) == ("the secret is not set", {"reason": "auth"})
+    assert (outcome.error, outcome.retryable) == ("no key", retryable)
+    assert outcome.detail == {"reason": reason}
 
 
 def test_a_request_whose_files_are_not_there_is_not_sent() -> None:

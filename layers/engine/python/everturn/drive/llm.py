@@ -121,7 +121,6 @@ def run_model_call(
                 cache_key=cache_key(sent.tenant, sent.session_id),
                 timeout_s=attempt.limit_s,
                 default_max_tokens=prepared.facts.default_max_tokens,
-                max_output_tokens=prepared.facts.max_output_tokens,
             ),
         )
         for chunk in chunks:
@@ -139,7 +138,9 @@ def run_model_call(
     except UnknownProvider as error:
         outcome = ModelFailure(error.message, "provider_error", retryable=False)
     except SecretUnavailable as error:
-        outcome = _failure(ModelFailed(error.message, FailureCode.AUTH), assembler, prices)
+        passing = error.retry_after_s is not None
+        code = FailureCode.NETWORK if passing else FailureCode.AUTH
+        outcome = _failure(ModelFailed(error.message, code), assembler, prices)
     except ModelFailed as error:
         outcome = _failure(error, assembler, prices)
     if attempt.revoked():

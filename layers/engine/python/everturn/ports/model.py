@@ -51,7 +51,6 @@ class Beside:
 
     timeout_s: float = MAX_ATTEMPT_S
     default_max_tokens: int | None = None
-    max_output_tokens: int | None = None
 
 
 NOTHING_BESIDE: Final = Beside()

@@ -33,7 +33,7 @@ def model_calls() -> Models:
     """Return what prepares the model calls of all tenants."""
     from everturn.llm.models import Models
 
-    return Models(models(), models_of, secret_places(), _own_key, _adapters())
+    return Models(models(), models_of, secret_places(), _own_key, ADAPTERS)
 
 
 def has_own_key(kind: str) -> bool:
@@ -44,18 +44,6 @@ def has_own_key(kind: str) -> bool:
 def _own_key(kind: str) -> str:
     found = (local_variable(name) for name in OWN_KEYS.get(kind, ()))
     return next((key for key in found if key), "")
-
-
-def _adapters() -> Mapping[str, Callable[[], Model]]:
-    """Return what makes the adapter of each kind. Source: `ProviderKind`."""
-    return {
-        "openai": _openai,
-        "openai-chat": _openai_chat,
-        "openai-compatible": _openai_compatible,
-        "anthropic": _anthropic,
-        "gemini": _gemini,
-        "bedrock": _bedrock,
-    }
 
 
 @lru_cache(maxsize=1)
@@ -107,3 +95,14 @@ def _bedrock() -> Model:
     from everturn.wiring.clients import bedrock_client
 
     return BedrockModel(bedrock_client)
+
+
+ADAPTERS: Final[Mapping[str, Callable[[], Model]]] = {
+    "openai": _openai,
+    "openai-chat": _openai_chat,
+    "openai-compatible": _openai_compatible,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "bedrock": _bedrock,
+}
+"""What makes the adapter of each kind of provider."""

@@ -1,4 +1,4 @@
-"""What servers of OpenAI's kind say over each of their wires. No test lives here."""
+"""What providers say over wires whose answers are streams of events. No test lives here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from everturn.llm.chunks import Block, ReasoningBlock, TextBlock, ToolCallBlock
+from everturn.llm.providers.anthropic import AnthropicWire
 from everturn.llm.providers.http_model import Wire
 from everturn.llm.providers.openai_chat import OpenAiChatWire
 from everturn.llm.providers.openai_compatible import OpenAiCompatibleWire
@@ -61,6 +62,12 @@ class Spoken:
 
     error: bytes
     """A frame with an error: too many requests."""
+
+    key: tuple[str, str] = ("authorization", "Bearer test-key")
+    """The header with the key."""
+
+    base: str = "/v1"
+    """Path of the account's URL."""
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
@@ -156,4 +163,81 @@ RESPONSES = Spoken(
     blocks=(ReasoningBlock("Let me.", SEAL), TextBlock("I add."), *_CALLS),
     error=frame({"type": "error", "code": "rate_limit_exceeded", "message": "x"}, "error"),
 )
-ALL = {"chat": CHAT, "compatible": COMPATIBLE, "responses": RESPONSES}
+
+
+def _part(kind: str, **fields: Any) -> bytes:
+    return frame({"type": kind, **fields}, event=kind)
+
+
+def _begun(index: int, **block: Any) -> bytes:
+    return _part("content_block_start", index=index, content_block=block)
+
+
+def _piece(index: int, kind: str, **delta: Any) -> bytes:
+    return _part("content_block_delta", index=index, delta={"type": kind, **delta})
+
+
+def _done(index: int) -> bytes:
+    return _part("content_block_stop", index=index)
+
+
+_MESSAGE = _part(
+    "message_start",
+    message={
+        "id": "msg_1",
+        "usage": {"input_tokens": 5, "cache_read_input_tokens": 4, "output_tokens": 1},
+    },
+)
+
+
+def _stopped(reason: str) -> bytes:
+    usage = {"output_tokens": 5, "output_tokens_details": {"thinking_tokens": 3}}
+    return _part("message_delta", delta={"stop_reason": reason}, usage=usage)
+
+
+_STOP = _part("message_stop")
+ANTHROPIC = Spoken(
+    wire=AnthropicWire(),
+    path="/v1/messages",
+    text=(
+        _MESSAGE,
+        _begun(0, type="text", text=""),
+        _piece(0, "text_delta", text=TEXT[:7]),
+        _part("ping"),
+        _piece(0, "text_delta", text=TEXT[7:]),
+        _done(0),
+        _stopped("end_turn"),
+        _STOP,
+    ),
+    whole_from=7,
+    used_from=7,
+    rich=(
+        _MESSAGE,
+        _begun(0, type="thinking", thinking="", signature=""),
+        _piece(0, "thinking_delta", thinking="Let me."),
+        _piece(0, "signature_delta", signature="seal"),
+        _done(0),
+        _begun(1, type="text", text=""),
+        _piece(1, "text_delta", text="I add."),
+        _done(1),
+        _begun(2, type="tool_use", id="c1", name="add", input={}),
+        _begun(3, type="tool_use", id="c2", name="add", input={}),
+        _piece(2, "input_json_delta", partial_json='{"a"'),
+        _piece(3, "input_json_delta", partial_json="{}"),
+        _piece(2, "input_json_delta", partial_json=":1}"),
+        _done(2),
+        _done(3),
+        _stopped("tool_use"),
+        _STOP,
+    ),
+    blocks=(ReasoningBlock("Let me.", "seal"), TextBlock("I add."), *_CALLS),
+    error=_part("error", error={"type": "rate_limit_error", "message": "Slow down."}),
+    key=("x-api-key", "test-key"),
+    base="",
+)
+ALL = {
+    "chat": CHAT,
+    "compatible": COMPATIBLE,
+    "responses": RESPONSES,
+    "anthropic": ANTHROPIC,
+}
