@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,35 @@ def open_access(runtime: LocalRuntime, workspace: str, api_key: str | None = Non
     Tenants(registry, CLOCK).create(workspace)
     key = Keys(registry, CLOCK).create(workspace, "local", key=api_key).key
     return Access(runtime.http_url, runtime.ws_url, key, workspace)
+
+
+def set_provider(argument: str, environment: Mapping[str, str]) -> None:
+    """Write what `NAME=URL` says of a provider, for all tenants of the running stack.
+
+    A built-in kind keeps its kind; any other name speaks OpenAI's chat completions. Its key is
+    the variable `NAME_API_KEY`, where `environment` has it. Raises `ValueError`.
+    """
+    from everturn.commands.model_settings import ModelSettings  # noqa: PLC0415  # as above
+    from everturn.errors import RejectedError  # noqa: PLC0415
+    from everturn.ports.registry import EVERYBODY  # noqa: PLC0415
+    from everturn.protocol.providers import BUILT_IN  # noqa: PLC0415
+    from everturn.settings import needed  # noqa: PLC0415
+    from everturn.store.registry import DynamoRegistry  # noqa: PLC0415
+    from everturn.wiring.clients import table_client  # noqa: PLC0415
+
+    name, _, url = argument.partition("=")
+    told: dict[str, Any] = {
+        "kind": name if name in BUILT_IN else "openai-compatible",
+        "base_url": url,
+    }
+    variable = f"{name.upper().replace('-', '_')}_API_KEY"
+    if environment.get(variable):
+        told["api_key"] = {"env": variable}
+    office = ModelSettings(DynamoRegistry(needed("table"), table_client()), "any")
+    try:
+        office.set_provider(EVERYBODY, name, told)
+    except RejectedError as error:
+        raise ValueError(error.message) from error
 
 
 def register_sample_agent(runtime: LocalRuntime, access: Access, root: Path) -> dict[str, Any]:

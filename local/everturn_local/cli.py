@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import os
 import signal
 import sys
 import time
@@ -139,6 +140,13 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
     default_provider: Annotated[
         str, typer.Option(help="Provider of a model that an agent names without one.")
     ] = "demo",
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=URL of a provider, as ollama=http://127.0.0.1:11434/v1; its key is the "
+            "variable NAME_API_KEY, if there is one; may be repeated."
+        ),
+    ] = None,
     template: Template = ROOT / "template.yaml",
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C."""
@@ -146,6 +154,7 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
         DEMO_AGENT,
         open_access,
         register_sample_agent,
+        set_provider,
     )
     from everturn_local.runtime import LocalRuntime  # noqa: PLC0415
 
@@ -167,6 +176,11 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
         workers = {name: runtime.function_arn(name) for name in runtime.worker_functions}
         access = open_access(runtime, workspace, api_key or None)
         register_sample_agent(runtime, access, ROOT)
+        for one in provider or ():
+            try:
+                set_provider(one, os.environ)
+            except ValueError as error:
+                raise typer.BadParameter(str(error), param_hint="--provider") from error
         if as_json:
             about: dict[str, Any] = {
                 "http_url": access.http_url,

@@ -8,9 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from e2e.client import new_id
+from e2e.client import Client, new_id
 from e2e.test_cli import everturn, everturn_dev
 from e2e.test_cli_remote import done, failed, told
+from providers.frames import DONE, frame
+from providers.scripted import Answer, ScriptedProvider
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +152,27 @@ def test_what_an_operator_gets_wrong(arguments: tuple[str, ...], code: int, said
 
     assert status == code
     assert any(line.startswith(said) for line in lines)
+
+
+def test_a_server_on_this_machine_is_named_when_the_stack_is_started(
+    scripted: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_LLM_API_KEY", "sk-mine")
+    said = frame({"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]})
+    scripted.plays(Answer((said, DONE)))
+    with everturn_dev("--provider", f"my-llm={scripted.url}/v1") as (_, about):
+        client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
+        client.put_agent(model="my-llm:small")
+        ended = client.run("Hello")
+        client.close()
+
+    assert ended.answer == "Hi"
+    assert scripted.next_asked().headers["authorization"] == "Bearer sk-mine"
+
+
+def test_a_provider_that_cannot_be_is_said_plainly() -> None:
+    told = everturn("dev", "--provider", "no url")
+
+    assert told.returncode == 2
+    assert "Traceback" not in told.stderr
+    assert "--provider" in told.stderr
