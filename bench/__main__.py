@@ -11,8 +11,10 @@ from typing import Final
 from rich.console import Console
 
 from bench import report
-from bench.bars import bars
+from bench.bars import Bar, bars, import_bars, token_bars
 from bench.cold import dearest_modules, handlers, yardstick
+from bench.model_imports import imports
+from bench.models import are_clients_there, compared
 from bench.peer import is_there, peer_turns
 from bench.stage import Stage, stage
 from bench.turns import KINDS, Measured, long_turns, measure, session_turns
@@ -27,7 +29,7 @@ WARMING: Final = 3
 def main(arguments: Sequence[str]) -> int:
     """Run the parts that were asked for; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parts = ("turns", "window", "peer", "cold")
+    parts = ("turns", "window", "peer", "cold", "models")
     parser.add_argument("part", nargs="*", choices=(*parts, []), help="default: all of them")
     parser.add_argument("--trace", action="store_true", help="list the requests of one turn each")
     parser.add_argument(
@@ -48,9 +50,11 @@ def main(arguments: Sequence[str]) -> int:
                 window(here, out)
             if "peer" in wanted:
                 peer(here, out, measured)
+    found = bars(measured) if measured else []
     if "cold" in wanted:
         cold(out, verbose=asked.verbose)
-    found = bars(measured) if measured else []
+    if "models" in wanted:
+        found += models(out)
     report.bars_lines(out, found)
     return 0 if all(bar.holds for bar in found) else 1
 
@@ -84,6 +88,18 @@ def cold(out: Console, *, verbose: bool) -> None:
     out.print(report.cold_table(yardstick(), timed))
     for one in timed if verbose else ():
         out.print(report.modules_table(one.name, dearest_modules(one.name)))
+
+
+def models(out: Console) -> list[Bar]:
+    """Compare our adapters with the providers' clients; returns the bars."""
+    if not are_clients_there():
+        out.print("The providers' clients are not installed, so nothing is measured: make venv")
+        return []
+    streams, imported = list(compared()), list(imports())
+    out.print(report.streams_table(streams))
+    for one in imported:
+        out.print(report.imports_table(one))
+    return [*token_bars(streams), *import_bars(imported)]
 
 
 def trace(here: Stage, out: Console) -> None:

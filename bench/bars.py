@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench.model_imports import DRIVER, Imports
+from bench.models import Compared
 from bench.turns import KINDS, Kind, Measured
 
 REQUESTS: Final[dict[Kind, int]] = {"plain": 12, "one-tool": 20}
@@ -14,6 +16,12 @@ WRITE_UNITS: Final[dict[Kind, int]] = {"plain": 20, "one-tool": 40}
 
 GROWTH: Final = 0.10
 """How much more the oldest measured turn may take than one of middle age."""
+
+TOKEN_SHARE: Final = 0.5
+"""Of a provider's client's processor time, how much our adapter may take for a token."""
+
+IMPORT_SHARE: Final = 0.33
+"""Of a provider's client's import, what our adapter may add to a driver's cold start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,33 @@ class Bar:
 def bars(measured: Sequence[Measured]) -> list[Bar]:
     """Return every bar: the dearest turn of each kind, and the growth of each session."""
     return [bar for kind in KINDS for bar in _of_kind(kind, measured)]
+
+
+def token_bars(compared: Iterable[Compared]) -> list[Bar]:
+    """Return a bar for each stream that came as fast as it was read."""
+    return [
+        Bar(
+            f"{one.wire}: processor time of a token beside {one.client}",
+            round(one.share(lambda reading: reading.cpu_us), 2),
+            TOKEN_SHARE,
+        )
+        for one in compared
+        if not one.paced
+    ]
+
+
+def import_bars(imports: Iterable[Imports]) -> list[Bar]:
+    """Return a bar for each adapter that a driver imports beside what it has."""
+    return [
+        Bar(
+            f"{ours.name}: import after the driver's beside {theirs.name}",
+            round(share, 2),
+            IMPORT_SHARE,
+        )
+        for one in imports
+        if one.after == DRIVER
+        for ours, theirs, share in one.shares()
+    ]
 
 
 def _of_kind(kind: Kind, measured: Iterable[Measured]) -> list[Bar]:

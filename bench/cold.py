@@ -32,7 +32,7 @@ sys.modules.update(dict.fromkeys(("awscrt", "cryptography", "OpenSSL")))
 """
 """boto3 and PyJWT take these along where they are; our tools bring them, the layers do not."""
 
-_TIMED: Final = """\
+TIMED: Final = """\
 import time
 began = time.perf_counter()
 {imports}
@@ -40,6 +40,7 @@ imported = time.perf_counter()
 {ready}
 print((imported - began) * 1000, (time.perf_counter() - began) * 1000)
 """
+"""Prints how long `imports` took, and how long both did."""
 
 _ENVIRONMENT: Final = {
     "AWS_ACCESS_KEY_ID": "bench",
@@ -69,8 +70,8 @@ class Cold:
 
 def yardstick() -> Cold:
     """Return what boto3 alone takes, and with one client."""
-    code = _TIMED.format(imports="import boto3", ready="boto3.client('dynamodb')")
-    return _best(YARDSTICK, code, ROOT)
+    code = TIMED.format(imports="import boto3", ready="boto3.client('dynamodb')")
+    return best(YARDSTICK, code, ROOT)
 
 
 def handlers() -> list[Cold]:
@@ -87,16 +88,16 @@ def dearest_modules(name: str) -> list[tuple[str, float]]:
     return sorted(modules, key=lambda one: -one[1])[:SHOWN]
 
 
+def best(name: str, code: str, folder: Path) -> Cold:
+    """Return the best of several runs of `code` in `folder`, after one for the bytecode."""
+    runs = [_run(["-c", _WITHOUT + code], folder).stdout.split() for _ in range(1 + BEST_OF)][1:]
+    return Cold(name, min(float(one[-2]) for one in runs), min(float(one[-1]) for one in runs))
+
+
 def _handler(folder: Path) -> Cold:
     ready = READY.get(folder.name)
     use = f"from everturn.wiring import surfaces, use_cases; {ready}" if ready else "pass"
-    return _best(folder.name, _TIMED.format(imports="import app", ready=use), folder)
-
-
-def _best(name: str, code: str, folder: Path) -> Cold:
-    """Run once for the bytecode, then as often as the best is taken of."""
-    runs = [_run(["-c", _WITHOUT + code], folder).stdout.split() for _ in range(1 + BEST_OF)][1:]
-    return Cold(name, min(float(one[-2]) for one in runs), min(float(one[-1]) for one in runs))
+    return best(folder.name, TIMED.format(imports="import app", ready=use), folder)
 
 
 def _run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

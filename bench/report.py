@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,8 +11,11 @@ from rich.table import Table
 
 from bench.bars import Bar
 from bench.cold import Cold
+from bench.model_imports import RIVALS, Imports
+from bench.models import Compared, Reading
 from bench.peer import INSTALL, QUOTED, PeerTurn
 from bench.sorting import BESIDE
+from bench.streams import PACE_S
 from bench.tape import Entry
 from bench.turns import Measured
 from everturn_local.usage import Line
@@ -114,6 +117,42 @@ def peer_quoted(out: Console) -> None:
     out.print(f"To measure it in the same run: {INSTALL}")
 
 
+def streams_table(compared: Sequence[Compared]) -> Table:
+    """Return what a token costs our adapters and the providers' clients."""
+    made = table(
+        "A streamed token, ours / theirs / ours beside theirs (medians; of the rounds' ratios)",
+        *("stream", "client", "tokens come", "CPU us", "wall us", "first token ms"),
+        left=3,
+    )
+    for one in compared:
+        made.add_row(
+            *(one.wire, one.client),
+            f"every {PACE_S * 1000:g} ms" if one.paced else "at once",
+            _pair(one, lambda reading: reading.cpu_us),
+            _pair(one, lambda reading: reading.wall_us),
+            _pair(one, lambda reading: reading.first_ms),
+        )
+    return made
+
+
+def imports_table(imports: Imports) -> Table:
+    """Return what a cold process pays for a provider."""
+    made = table(
+        f"Import of a provider, best of 5, with bytecode; after: {imports.after}",
+        *("what", "import ms", "x its client", "ready ms", "x its client"),
+    )
+    found = {one.name: one for one in imports.timed}
+    for one in imports.timed:
+        rival = found.get(RIVALS.get(one.name, ""))
+        made.add_row(
+            *(one.name, f"{one.import_ms:.0f}"),
+            f"{one.import_ms / rival.import_ms:.2f}" if rival else "-",
+            f"{one.ready_ms:.0f}",
+            f"{one.ready_ms / rival.ready_ms:.2f}" if rival else "-",
+        )
+    return made
+
+
 def trace_table(title: str, entries: Sequence[Entry]) -> Table:
     """Return every request of a turn, in the order of the answers."""
     made = table(
@@ -133,6 +172,10 @@ def bars_lines(out: Console, bars: Sequence[Bar]) -> None:
     for bar in bars:
         word = "[green]holds[/] " if bar.holds else "[red]MISSED[/]"
         out.print(f"{word} {bar.name}: {bar.value:g}, at most {bar.limit:g}")
+
+
+def _pair(one: Compared, part: Callable[[Reading], float]) -> str:
+    return f"{one.ours(part):.1f} / {one.theirs(part):.1f} / {one.share(part):.2f}"
 
 
 def _beside(line: Line) -> str:

@@ -11,25 +11,22 @@ from hypothesis import strategies as st
 
 from everturn.outbound.sse import FrameTooLarge, SseFrame, SseParser
 
-LINES = st.lists(
-    st.sampled_from(
-        [
-            "event: decision.result",
-            "event:llm.token.delta",
-            'data: {"text":"grüße 😀"}',
-            "data:second line",
-            "data",
-            "data:",
-            ": a comment",
-            "id: 7",
-            "retry: 10",
-            "unknown: x",
-            "",
-            "",
-        ]
-    ),
-    max_size=20,
-)
+WORDS = [
+    "event: decision.result",
+    "event:llm.token.delta",
+    'data: {"text":"grüße 😀"}',
+    "data:second line",
+    "data",
+    "data:",
+    ": a comment",
+    "id: 7",
+    "retry: 10",
+    "unknown: x",
+    "",
+    "",
+]
+PLAIN = [word.encode() for word in WORDS]
+LINES = st.lists(st.sampled_from(WORDS), max_size=20)
 ENDINGS = st.sampled_from(["\n", "\r", "\r\n"])
 
 
@@ -49,6 +46,18 @@ def test_any_split_of_the_bytes_parses_alike(
     frames = parsed(pieces)
 
     assert frames == parsed([stream])
+
+
+@given(
+    frames=st.lists(st.lists(st.sampled_from([*PLAIN, b"", b"data: \xe2\x82", b"\xef\xbb\xbf"])))
+)
+def test_pieces_that_are_whole_frames_parse_like_single_bytes(frames: list[list[bytes]]) -> None:
+    pieces = [b"".join(line + b"\n" for line in lines) + b"\n" for lines in frames]
+    stream = b": first\n\n" + b"".join(pieces)
+
+    read = parsed([b": first\n\n", *pieces])
+
+    assert read == parsed([stream[at : at + 1] for at in range(len(stream))])
 
 
 @given(lines=LINES)

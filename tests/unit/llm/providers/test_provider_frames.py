@@ -33,6 +33,12 @@ def test_half_a_surrogate_pair_in_a_frame_is_lost_and_a_whole_one_is_a_character
     }
 
 
+def test_a_frame_may_nest_deeply() -> None:
+    deep = "[" * 500 + "]" * 500
+
+    assert frame_object(SseFrame("message", f'{{"deep":{deep}}}')) == {"deep": json.loads(deep)}
+
+
 @pytest.mark.parametrize("details", [5, "x", {"a": 1}, [5, None, {"reason": 3}]])
 def test_details_that_are_no_list_of_objects_are_left_out(details: Any) -> None:
     body = {"error": {"message": "No.", "details": details}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _BOM = b"\xef\xbb\xbf"
@@ -51,8 +51,22 @@ class SseParser:
         self._size_bytes = 0
         self._ended = False
 
-    def feed(self, piece: bytes) -> Iterator[SseFrame | FrameTooLarge]:
-        """Yield the frames that `piece` completes; a `FrameTooLarge` is the last thing yielded."""
+    def feed(self, piece: bytes) -> Iterable[SseFrame | FrameTooLarge]:
+        """Return the frames that `piece` completes; a `FrameTooLarge` is the last thing returned.
+
+        What it returns is to be read before it is fed again.
+        """
+        if piece.endswith(b"\n\n") and b"\r" not in piece and self._is_between(len(piece)):
+            return _whole_frames(piece)
+        return self._fed(piece)
+
+    def _is_between(self, size_bytes: int) -> bool:
+        """Whether no frame is under way and one of so many bytes is within the limit."""
+        return not (
+            self._size_bytes or self._line or self._first_line or self._after_cr or self._ended
+        ) and (size_bytes <= self._limit_bytes)
+
+    def _fed(self, piece: bytes) -> Iterator[SseFrame | FrameTooLarge]:
         if self._after_cr and piece[:1] == b"\n":
             piece = piece[1:]
             self._after_cr = False
@@ -100,3 +114,29 @@ class SseParser:
         event, data = self._event or "message", self._data
         self._event, self._data, self._size_bytes = "", [], 0
         return SseFrame(event, "\n".join(data)) if data else None
+
+
+def _whole_frames(piece: bytes) -> list[SseFrame]:
+    """Return the frames of a piece that holds nothing but whole ones, with LF alone.
+
+    That is how servers send them, so it is the way of nearly every token.
+    """
+    frames: list[SseFrame] = []
+    event, data = "", list[str]()
+    for line in piece.decode("utf-8", "replace").split("\n"):
+        if line.startswith("data: "):
+            data.append(line[6:])
+        elif line.startswith("event: "):
+            event = line[7:]
+        elif line:
+            name, _, value = line.partition(":")
+            if name == "data":
+                data.append(value)
+            elif name == "event":
+                event = value
+        else:
+            if data:
+                frames.append(SseFrame(event or "message", "\n".join(data)))
+                data.clear()
+            event = ""
+    return frames

@@ -6,7 +6,7 @@ Source: Anthropic API reference, version 2023-06-01, "Messages" and "Streaming m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from everturn.llm.chunks import Chunk, UsageReported, normal_finish
@@ -192,17 +192,17 @@ class EventReader:
         """The reason for the end stands in the last event but one, with all counts."""
         return self._reason is not None
 
-    def read(self, frame: SseFrame) -> Iterator[Chunk]:
-        """Yield what an event says; raises `ModelFailed` for an error."""
+    def read(self, frame: SseFrame) -> Iterable[Chunk]:
+        """Return what an event says; raises `ModelFailed` for an error."""
         event = frame_object(frame)
         index = index_of(event.get("index"))
         match event.get("type"):
             case "content_block_delta":
-                yield from self._piece(index, object_of(event.get("delta")))
+                return self._piece(index, object_of(event.get("delta")))
             case "content_block_start":
-                yield from self._started(index, object_of(event.get("content_block")))
+                return self._started(index, object_of(event.get("content_block")))
             case "content_block_stop":
-                yield from self._stopped(index)
+                return self._stopped(index)
             case "message_start":
                 self._count(object_of(event.get("message")).get("usage"))
             case "message_delta":
@@ -214,8 +214,7 @@ class EventReader:
                 said = error_body(event) or ErrorBody("", ())
                 request_id = text_of(event.get("request_id")) or None
                 raise failed_stream(AnthropicWire.provider, said, request_id)
-            case _:
-                return
+        return ()
 
     def end(self) -> Iterator[Chunk]:
         """Yield usage and finish."""
@@ -246,18 +245,17 @@ class EventReader:
             case _:
                 return
 
-    def _piece(self, index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
+    def _piece(self, index: int, delta: Mapping[str, Any]) -> Iterable[Chunk]:
         match delta.get("type"):
             case "text_delta":
-                yield from self._blocks.text(text_of(delta.get("text")), index)
+                return self._blocks.text(text_of(delta.get("text")), index)
             case "thinking_delta":
-                yield from self._blocks.reasoning(text_of(delta.get("thinking")), index)
+                return self._blocks.reasoning(text_of(delta.get("thinking")), index)
             case "input_json_delta":
-                yield from self._blocks.arguments(index, text_of(delta.get("partial_json")))
+                return self._blocks.arguments(index, text_of(delta.get("partial_json")))
             case "signature_delta":
                 self._signatures.setdefault(index, []).append(text_of(delta.get("signature")))
-            case _:
-                return
+        return ()
 
     def _stopped(self, index: int) -> Iterator[Chunk]:
         if self._kinds.get(index) == "thinking":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from everturn.llm.chunks import (
@@ -31,6 +31,8 @@ class _Call:
 class Blocks:
     """Chunks of one answer, in the order of its pieces; `key` is what the provider tells them by.
 
+    All of it is tuples but the finish: one for each token costs less than a generator would.
+
     A call of `final_tool`, which exists between us and the provider only, is shown as the text of
     the answer, and what was said before it is taken back. Source: runs document, section 7.
     """
@@ -46,56 +48,53 @@ class Blocks:
         self._thoughts: dict[int, list[str]] = {}
         self._calls: dict[Hashable, _Call] = {}
 
-    def text(self, piece: str, key: Hashable = "text") -> Iterator[Chunk]:
-        """Yield more visible text."""
+    def text(self, piece: str, key: Hashable = "text") -> Iterable[Chunk]:
+        """Return more visible text."""
         if not piece:
-            return
+            return ()
         index = self._index(("text", key))
         if index not in self._texts:
             self._texts.append(index)
-        yield TextDelta(index, piece)
+        return (TextDelta(index, piece),)
 
-    def reasoning(self, piece: str, key: Hashable = "reasoning") -> Iterator[Chunk]:
-        """Yield more thinking; where it is not to be shown, it is kept for the block's end."""
+    def reasoning(self, piece: str, key: Hashable = "reasoning") -> Iterable[Chunk]:
+        """Return more thinking; where it is not to be shown, it is kept for the block's end."""
         if not piece:
-            return
+            return ()
         index = self._index(("reasoning", key))
         self._thoughts.setdefault(index, []).append(piece)
-        if self._shows_reasoning:
-            yield ReasoningDelta(index, piece)
+        return (ReasoningDelta(index, piece),) if self._shows_reasoning else ()
 
     def reasoning_end(
         self, signature: str | None, key: Hashable = "reasoning", *, thinking: str = ""
-    ) -> Iterator[Chunk]:
-        """Yield the end of a stretch of thinking, with what its provider wants back with it."""
+    ) -> Iterable[Chunk]:
+        """Return the end of a stretch of thinking, with what its provider wants back with it."""
         index = self._index(("reasoning", key))
         said = "".join(self._thoughts.get(index, [])) or thinking
-        yield BlockEnd(index, ReasoningBlock(said, signature))
+        return (BlockEnd(index, ReasoningBlock(said, signature)),)
 
-    def extension(self, block_type: str, data_json: str, key: Hashable) -> Iterator[Chunk]:
-        """Yield a block that only its provider reads."""
-        yield BlockEnd(self._index((block_type, key)), ExtensionBlock(block_type, data_json))
+    def extension(self, block_type: str, data_json: str, key: Hashable) -> Iterable[Chunk]:
+        """Return a block that only its provider reads."""
+        return (BlockEnd(self._index((block_type, key)), ExtensionBlock(block_type, data_json)),)
 
-    def call(self, key: Hashable, call_id: str, name: str) -> Iterator[Chunk]:
-        """Yield the beginning of a tool call; a second time it changes nothing."""
+    def call(self, key: Hashable, call_id: str, name: str) -> Iterable[Chunk]:
+        """Return the beginning of a tool call; a second time it changes nothing."""
         if key in self._calls:
-            return
+            return ()
         is_final = name == self._final_tool
         index = self._index(("final" if is_final else "call", key))
         call = _Call(index, call_id or f"call_{index}", self._names.from_wire(name), is_final)
         self._calls[key] = call
-        if not is_final:
-            yield ToolCallDelta(index, call.id, call.name, "")
+        return () if is_final else (ToolCallDelta(index, call.id, call.name, ""),)
 
-    def arguments(self, key: Hashable, piece: str) -> Iterator[Chunk]:
-        """Yield more of the arguments of a call that has begun; of another one, nothing."""
+    def arguments(self, key: Hashable, piece: str) -> Iterable[Chunk]:
+        """Return more of the arguments of a call that has begun; of another one, nothing."""
         call = self._calls.get(key)
         if call is None or not piece:
-            return
+            return ()
         if call.is_final:
-            yield TextDelta(call.index, piece)
-        else:
-            yield ToolCallDelta(call.index, call.id, None, piece)
+            return (TextDelta(call.index, piece),)
+        return (ToolCallDelta(call.index, call.id, None, piece),)
 
     def finish(self, reason: str, replay_state: str | None = None) -> Iterator[Chunk]:
         """Yield the end of the answer; a final report is an answer like any other."""

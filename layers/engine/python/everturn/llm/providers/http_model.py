@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from pydantic_core import from_json
+
 from everturn.llm.chunks import Chunk
 from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
 from everturn.llm.providers.exchange import Exchange, RequestRefused, Sending, drained
@@ -131,12 +133,20 @@ class HttpModel:
 def frame_object(frame: SseFrame) -> dict[str, Any]:
     """Return a frame's data as a JSON object. Raises `ModelFailed` where it is none."""
     try:
-        value = _whole_characters(json.loads(frame.data), frame.data)
-    except (ValueError, RecursionError) as error:
-        raise ModelFailed("the stream has a frame that is not JSON", FailureCode.SERVER) from error
+        value = from_json(frame.data)
+    except ValueError:
+        value = _patiently_read(frame.data)
     if not isinstance(value, dict):
         raise ModelFailed("the stream has a frame that is no object", FailureCode.SERVER)
     return value
+
+
+def _patiently_read(source: str) -> Any:
+    """Return JSON that the quick reader refuses: halves of surrogate pairs, deep nesting."""
+    try:
+        return _whole_characters(json.loads(source), source)
+    except (ValueError, RecursionError) as error:
+        raise ModelFailed("the stream has a frame that is not JSON", FailureCode.SERVER) from error
 
 
 def _whole_characters(value: Any, source: str) -> Any:

@@ -15,7 +15,7 @@ MAX_COUNT: Final = 10**12
 
 def object_of(value: Any) -> Mapping[str, Any]:
     """Return an object; of something else, an empty one."""
-    return value if isinstance(value, Mapping) else NO_OBJECT
+    return value if isinstance(value, (dict, Mapping)) else NO_OBJECT  # dict first: it is quicker
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
