@@ -8,14 +8,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from transcripts.ledger import LEDGER
 
 pytest_plugins = ["providers.servers"]
 """Fixtures that any test may use: they start nothing until one does."""
 
-settings.register_profile("repeated", derandomize=True)
+settings.register_profile(
+    "repeated",
+    derandomize=True,
+    deadline=None,  # a busy machine has moods
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("exploring", max_examples=2_000)
 settings.load_profile("repeated")
 """The same examples each time; `--hypothesis-profile=exploring` looks for new ones."""

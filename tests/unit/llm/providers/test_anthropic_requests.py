@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from everturn.llm.failure import FailureCode, ModelFailed
@@ -42,7 +42,6 @@ def body(model: str = SONNET, messages: Any = None, **more: Any) -> dict[str, An
 MODELS = st.sampled_from([SONNET, OPUS, "claude-3-5-haiku-latest", "claude-opus-5-5"])
 
 
-@settings(deadline=None)  # the official types are imported once
 @given(MODELS.flatmap(requests))
 def test_every_request_is_one_that_anthropic_takes(request: dict[str, Any]) -> None:
     made = AnthropicWire().encode(asked(request)).body

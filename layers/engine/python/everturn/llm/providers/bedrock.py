@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from everturn.llm.chunks import Chunk
-from everturn.llm.failure import ModelAborted, ModelFailed
 from everturn.llm.providers.bedrock_answer import Answer
 from everturn.llm.providers.bedrock_events import ConverseReader
 from everturn.llm.providers.bedrock_failures import failure_of
 from everturn.llm.providers.bedrock_request import final_tool, to_parameters
 from everturn.llm.providers.blocks import Blocks
 from everturn.llm.providers.exchange import IDLE_S
-from everturn.llm.providers.http_model import Asked
+from everturn.llm.providers.http_model import Asked, told
 from everturn.outbound.connection import Watch
 from everturn.ports.model import NOTHING_BESIDE, Beside
 from everturn.protocol.llm import LlmRequest
@@ -54,19 +53,7 @@ class BedrockModel:
         client = self._client(beside.account.region)
         answer = Answer(lambda: client.converse_stream(**parameters))
         try:
-            for event in answer.events(Watch(beside.timeout_s, cancelled, self._idle_s)):
-                yield from reader.read(event)
-                if reader.is_done:
-                    break
-        except ModelAborted:
-            yield from reader.end()  # what was used counts all the same
-            raise
-        except ModelFailed:
-            yield from reader.end()
-            if not reader.is_whole:
-                raise
-        else:
-            yield from reader.end()
+            yield from told(answer.events(Watch(beside.timeout_s, cancelled, self._idle_s)), reader)
             answer.drain()
         finally:
             answer.leave()

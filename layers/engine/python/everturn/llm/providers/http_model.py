@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from pydantic_core import from_json
 
@@ -35,8 +35,12 @@ class Asked:
     beside: Beside
 
 
-class Reader(Protocol):
-    """Reads the frames of one answer."""
+Piece = TypeVar("Piece")
+Piece_contra = TypeVar("Piece_contra", contravariant=True)
+
+
+class Reads(Protocol[Piece_contra]):
+    """Reads the pieces of one answer."""
 
     @property
     def is_whole(self) -> bool:
@@ -48,13 +52,16 @@ class Reader(Protocol):
         """Whether the provider has said all: no later frame can add to it."""
         ...
 
-    def read(self, frame: SseFrame) -> Iterable[Chunk]:
-        """Yield what a frame says. Raises `ModelFailed` for an error in it."""
+    def read(self, piece: Piece_contra, /) -> Iterable[Chunk]:
+        """Yield what a piece says. Raises `ModelFailed` for an error in it."""
         ...
 
     def end(self) -> Iterable[Chunk]:
         """Yield what was used, as far as it is known, and the finish if the answer is whole."""
         ...
+
+
+Reader = Reads[SseFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +116,33 @@ class HttpModel:
             )
         )
         try:
-            for frame in frames:
-                yield from reader.read(frame)
-                if reader.is_done:
-                    yield from reader.end()
-                    drained(frames)
-                    return
+            yield from told(frames, reader)
+            if reader.is_done:  # the stream may go on behind the last mark
+                drained(frames)
         except RequestRefused as error:
             raise refused_request(self._wire.provider, error.refused) from error
-        except ModelAborted:
-            yield from reader.end()  # what was used counts all the same
-            raise
-        except ModelFailed:
-            yield from reader.end()
-            if not reader.is_whole:
-                raise
-            return
         finally:
             frames.close()
+
+
+def told(pieces: Iterable[Piece], reader: Reads[Piece]) -> Iterator[Chunk]:
+    """Yield what an answer comes to; of one that fails or is given up, what it has used so far.
+
+    Raises what reading raises, but for the failure of an answer that is whole without the rest.
+    """
+    try:
+        for piece in pieces:
+            yield from reader.read(piece)
+            if reader.is_done:
+                break
+    except ModelAborted:
+        yield from reader.end()
+        raise
+    except ModelFailed:
+        yield from reader.end()
+        if not reader.is_whole:
+            raise
+    else:
         yield from reader.end()
 
 
