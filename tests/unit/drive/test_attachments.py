@@ -104,9 +104,26 @@ def test_a_request_carries_so_many_bytes_and_no_more(more: int) -> None:
     if not more:
         assert len(filled(places, picture(REFERENCE))) == 1
         return
-    with pytest.raises(ModelFailed, match="are over 20971520 bytes") as failed:
+    with pytest.raises(ModelFailed, match="over 20971520 bytes") as failed:
         filled(places, picture(REFERENCE))
     assert failed.value.reason == "unsupported_content"
+
+
+def test_what_counts_is_one_request_not_all_that_a_session_ever_showed() -> None:
+    """A long session goes on when its old pictures have left the window."""
+    other = "0198f000-2222-7000-8000-000000000002"
+    places = place(bytes(MAX_INLINED_BYTES - 1))
+    upload = Upload("acme", other, "b.png", "image/png", 3)
+    places.receive(places.signed_put(upload, 900).url, b"abc")
+    attachments = Attachments(places, "acme", "anna")
+    first, second = picture(REFERENCE), picture(f"everturn:upload:{other}")
+
+    attachments.filled(body(first))
+    filled_later = attachments.filled(body(second))
+
+    assert filled_later["messages"][0]["content"] == [picture(IN_PLACE)]
+    with pytest.raises(ModelFailed, match="over 20971520 bytes"):
+        attachments.filled(body(second, first))
 
 
 class Unreachable(InMemoryUploads):

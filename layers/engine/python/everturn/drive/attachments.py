@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from everturn.errors import TransientError
@@ -15,17 +16,23 @@ MAX_INLINED_BYTES: Final = 20 * 1024 * 1024
 """All files of one model request, before base64. Source: Gemini API, limit of inline requests."""
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    url: str
+    """With all of it in it."""
+
+    size_bytes: int
+
+
 class Attachments:
-    """The files of one session; each is read once by a driver."""
+    """The files of one session; those of the last request are at hand for the next one."""
 
     def __init__(self, places: UploadPlaces, tenant: str, owner_id: str) -> None:
         self._places = places
         self._tenant = tenant
         self._owner_id = owner_id
-        self._read: dict[str, str] = {}
-        """Data URLs by upload."""
-
-        self._left_bytes = MAX_INLINED_BYTES
+        self._at_hand: Mapping[str, _File] = {}
+        """By upload."""
 
     def filled(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request with data URLs in place of references to uploads.
@@ -33,38 +40,45 @@ class Attachments:
         Raises `ModelFailed` for a file that is not there, or another owner's, and for more bytes
         than a request may carry.
         """
-        return {**body, "messages": [self._message(message) for message in body["messages"]]}
+        used: dict[str, _File] = {}
+        messages = [self._message(message, used) for message in body["messages"]]
+        self._at_hand = used
+        return {**body, "messages": messages}
 
-    def _message(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _message(self, message: Mapping[str, Any], used: dict[str, _File]) -> Mapping[str, Any]:
         content = message.get("content")
         if content is None or isinstance(content, str):
             return message
-        return {**message, "content": [self._part(part) for part in content]}
+        return {**message, "content": [self._part(part, used) for part in content]}
 
-    def _part(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _part(self, part: Mapping[str, Any], used: dict[str, _File]) -> Mapping[str, Any]:
         match part:
             case {"type": "image_url", "image_url": {"url": str(url)}}:
-                return {**part, "image_url": {"url": self._url(url)}}
+                return {**part, "image_url": {"url": self._url(url, used)}}
             case {"type": "video_url", "video_url": {"url": str(url)}}:
-                return {**part, "video_url": {"url": self._url(url)}}
+                return {**part, "video_url": {"url": self._url(url, used)}}
             case {"type": "file", "file": {"file_data": str(data), **about}}:
-                return {**part, "file": {**about, "file_data": self._url(data)}}
+                return {**part, "file": {**about, "file_data": self._url(data, used)}}
             case _:
                 return part
 
-    def _url(self, url: str) -> str:
+    def _url(self, url: str, used: dict[str, _File]) -> str:
         upload_id = url.removeprefix(REFERENCE)
         if upload_id == url:
             return url
-        if upload_id not in self._read:
-            self._read[upload_id] = self._data_url(upload_id)
-        return self._read[upload_id]
+        if upload_id not in used:
+            left_bytes = MAX_INLINED_BYTES - sum(one.size_bytes for one in used.values())
+            found = self._at_hand.get(upload_id) or self._file(upload_id, left_bytes)
+            if found.size_bytes > left_bytes:
+                raise _too_much()
+            used[upload_id] = found
+        return used[upload_id].url
 
-    def _data_url(self, upload_id: str) -> str:
+    def _file(self, upload_id: str, left_bytes: int) -> _File:
         if not is_upload_id(upload_id):
             raise _missing(upload_id)
         try:
-            found = self._places.read(self._tenant, upload_id, self._left_bytes)
+            found = self._places.read(self._tenant, upload_id, left_bytes)
         except TransientError as error:
             told = f"the upload {upload_id} could not be read"
             raise ModelFailed(told, FailureCode.NETWORK) from error
@@ -72,14 +86,18 @@ class Attachments:
             raise _missing(upload_id)
         upload, content = found
         if content is None:
-            raise ModelFailed(
-                f"the files of the conversation are over {MAX_INLINED_BYTES} bytes together",
-                FailureCode.INVALID_REQUEST,
-                reason="unsupported_content",
-            )
-        self._left_bytes -= len(content)
+            raise _too_much()
         media_type = upload.content_type.partition(";")[0].strip().lower()
-        return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
+        data = base64.b64encode(content).decode()
+        return _File(f"data:{media_type};base64,{data}", len(content))
+
+
+def _too_much() -> ModelFailed:
+    return ModelFailed(
+        f"the files of the conversation are over {MAX_INLINED_BYTES} bytes together",
+        FailureCode.INVALID_REQUEST,
+        reason="unsupported_content",
+    )
 
 
 def _missing(upload_id: str) -> ModelFailed:
