@@ -73,6 +73,23 @@ def test_a_secret_that_cannot_be_read_now_is_asked_for_again_later_and_then_kept
     assert (secrets, len(wire.requests)) == (["s3cret"] * 2, 2)
 
 
+@pytest.mark.parametrize(("place", "_then"), SECRET_KINDS)
+@pytest.mark.parametrize("code", ["ResourceNotFoundException", "AccessDeniedException"])
+def test_a_secret_that_is_not_there_or_not_ours_is_not_waited_for(
+    place: dict[str, str], _then: Answer, code: str
+) -> None:
+    with pytest.raises(SecretUnavailable) as caught:
+        places(Wire(_then, error(400, code)))(place)
+
+    assert caught.value.retry_after_s is None
+
+
+def test_a_key_that_was_stored_with_its_newline_is_the_key() -> None:
+    stored = plain_json(Parameter={"Name": "k", "Value": "sk-1\n"})
+
+    assert places(Wire(stored))({"ssm": "/everturn/k"}) == "sk-1"
+
+
 def test_clients_of_a_deployment_repeat_what_is_throttled_and_wait_for_no_dead_service() -> None:
     configs: list[tuple[Any, int]] = [(AWS, 2), (SECRETS, 4)]
     for config, attempts in configs:

@@ -42,9 +42,9 @@ class Heard:
 class Caller:
     """Calls one wire's provider."""
 
-    def __init__(self, wire: Wire, base_url: str, exchange: Exchange) -> None:
+    def __init__(self, wire: Wire, base_url: str, exchange: Exchange, key: str) -> None:
         self._model = HttpModel(exchange, wire)
-        self._account = Account(base_url=base_url, api_key="test-key")
+        self._account = Account(base_url=base_url, api_key=key)
         self.cancelled = threading.Event()
 
     def hear(
@@ -80,10 +80,10 @@ class Caller:
 
 
 @contextmanager
-def calling(wire: Wire, base_url: str) -> Iterator[Caller]:
+def calling(wire: Wire, base_url: str, key: str = "test-key") -> Iterator[Caller]:
     """Open a caller with connections of its own."""
     exchange = Exchange("any", ssl_context=_no_certificates())
     try:
-        yield Caller(wire, base_url, exchange)
+        yield Caller(wire, base_url, exchange, key)
     finally:
         exchange.close()

@@ -191,3 +191,12 @@ def test_a_server_that_says_nothing(spoken: Spoken, serve: Serve) -> None:
 
     assert failed is not None
     assert failed.code == FailureCode.TIMEOUT
+
+
+@pytest.mark.parametrize("key", ["sk-a\nb", "sk-\u2019quoted"])
+def test_a_key_that_no_header_can_carry_is_said_and_not_shown(spoken: Spoken, key: str) -> None:
+    with calling(spoken.wire, "http://127.0.0.1:9", key) as caller:
+        failed = caller.failure()
+
+    assert failed is not None
+    assert (failed.code, "sk-" in str(failed)) == (FailureCode.AUTH, False)

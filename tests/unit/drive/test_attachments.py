@@ -126,6 +126,15 @@ def test_what_counts_is_one_request_not_all_that_a_session_ever_showed() -> None
         attachments.filled(body(second, first))
 
 
+def test_a_file_that_is_shown_again_and_again_counts_each_time() -> None:
+    """Thirty references to one picture put it into the request thirty times."""
+    places = place(bytes(MAX_INLINED_BYTES // 4))
+
+    assert len(filled(places, *[picture(REFERENCE)] * 4)) == 4
+    with pytest.raises(ModelFailed, match="over 20971520 bytes"):
+        filled(places, *[picture(REFERENCE)] * 5)
+
+
 class Unreachable(InMemoryUploads):
     """A place that does not answer."""
 

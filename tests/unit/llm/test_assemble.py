@@ -181,6 +181,8 @@ def test_a_missing_finish_is_a_failure_however_complete_the_text_looks() -> None
         [Finished("tool_calls")],
         [TextDelta(0, ""), STOP],
         [ReasoningDelta(0, "only a thought"), STOP],
+        [Finished("malformed_function_call")],
+        [Finished("something_new")],
     ],
 )
 def test_a_normal_stop_without_content_is_a_failure(chunks: list[Chunk]) -> None:
@@ -194,9 +196,9 @@ def test_the_output_limit_without_content_is_a_success_that_keeps_its_usage() ->
 
 
 def test_a_stop_reason_of_the_providers_own_stays_as_it_is() -> None:
-    assert assemble([Finished("malformed_function_call")]).finish_reason == (
-        "malformed_function_call"
-    )
+    made = assemble([TextDelta(0, "I look."), Finished("malformed_function_call")])
+
+    assert made.finish_reason == "malformed_function_call"
 
 
 def test_a_refusal_is_a_failure() -> None:

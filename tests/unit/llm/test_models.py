@@ -67,6 +67,20 @@ def test_a_provider_without_a_place_for_its_key_has_the_laptops() -> None:
     assert prepared.account.region == "eu-central-1"
 
 
+def test_a_key_at_hand_goes_to_no_other_address() -> None:
+    """`OPENAI_API_KEY` in the environment is not for a gateway that names no key."""
+    elsewhere = ProviderSettings(kind="anthropic", base_url="https://other.example.com")
+    catalogue = Catalogue((Route("anthropic", "A", (), elsewhere),))
+    prepare = Models(
+        ModelRegistry(),
+        lambda _tenant: catalogue,
+        own_key=lambda kind: f"own {kind}",
+        adapters={"anthropic": lambda: MODEL},
+    ).prepare
+
+    assert prepare("acme", ModelRef("anthropic", "x")).account.api_key == ""
+
+
 def test_an_adapter_is_made_once() -> None:
     made: list[str] = []
     prepare = models(made).prepare

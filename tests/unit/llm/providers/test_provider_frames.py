@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from everturn.llm.failure import FailureCode, ModelFailed
-from everturn.llm.providers.http_model import frame_object
+from everturn.llm.providers.exchange import Exchange
+from everturn.llm.providers.http_model import Asked, Encoded, HttpModel, frame_object
 from everturn.llm.providers.names import ToolNames
 from everturn.llm.providers.refusal import ErrorBody, error_body
 from everturn.llm.providers.shape import shaped
 from everturn.outbound.sse import SseFrame
+from everturn.protocol.llm import LlmRequest
 
 
 @pytest.mark.parametrize("data", ["", "{", "[" * 100_000, "[]", '"x"', "null"])
@@ -60,3 +62,21 @@ def test_a_tool_that_has_an_adapters_own_name_goes_by_another_one() -> None:
     shape = shaped({"messages": [], "tools": tools}, takes_turns=True, reserved="final")
 
     assert [tool["name"] for tool in shape.tools] != ["final"]
+
+
+@pytest.mark.parametrize("odd", ["\ud83d", float("nan")])
+def test_a_request_that_json_cannot_hold_is_refused_and_ends_no_driver(odd: Any) -> None:
+    class Odd:
+        provider = "Odd"
+
+        def encode(self, asked: Asked) -> Encoded:
+            reader: Any = None
+            return Encoded(asked.beside.account.base_url, {}, {"odd": odd}, reader)
+
+    model = HttpModel(Exchange("any"), Odd())
+    request = LlmRequest(model="m", messages=())
+
+    with pytest.raises(ModelFailed, match="JSON cannot hold") as failed:
+        list(model.stream(request, attempt=1, cancelled=bool))
+
+    assert failed.value.code is FailureCode.INVALID_REQUEST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from everturn.errors import TransientError
@@ -24,6 +24,16 @@ class _File:
     size_bytes: int
 
 
+@dataclass(slots=True)
+class _Used:
+    """What one request has taken in so far."""
+
+    files: dict[str, _File] = field(default_factory=dict)
+    """By upload."""
+
+    left_bytes: int = MAX_INLINED_BYTES
+
+
 class Attachments:
     """The files of one session; those of the last request are at hand for the next one."""
 
@@ -40,18 +50,18 @@ class Attachments:
         Raises `ModelFailed` for a file that is not there, or another owner's, and for more bytes
         than a request may carry.
         """
-        used: dict[str, _File] = {}
+        used = _Used()
         messages = [self._message(message, used) for message in body["messages"]]
-        self._at_hand = used
+        self._at_hand = used.files
         return {**body, "messages": messages}
 
-    def _message(self, message: Mapping[str, Any], used: dict[str, _File]) -> Mapping[str, Any]:
+    def _message(self, message: Mapping[str, Any], used: _Used) -> Mapping[str, Any]:
         content = message.get("content")
         if content is None or isinstance(content, str):
             return message
         return {**message, "content": [self._part(part, used) for part in content]}
 
-    def _part(self, part: Mapping[str, Any], used: dict[str, _File]) -> Mapping[str, Any]:
+    def _part(self, part: Mapping[str, Any], used: _Used) -> Mapping[str, Any]:
         match part:
             case {"type": "image_url", "image_url": {"url": str(url)}}:
                 return {**part, "image_url": {"url": self._url(url, used)}}
@@ -62,17 +72,17 @@ class Attachments:
             case _:
                 return part
 
-    def _url(self, url: str, used: dict[str, _File]) -> str:
+    def _url(self, url: str, used: _Used) -> str:
         upload_id = url.removeprefix(REFERENCE)
         if upload_id == url:
             return url
-        if upload_id not in used:
-            left_bytes = MAX_INLINED_BYTES - sum(one.size_bytes for one in used.values())
-            found = self._at_hand.get(upload_id) or self._file(upload_id, left_bytes)
-            if found.size_bytes > left_bytes:
-                raise _too_much()
-            used[upload_id] = found
-        return used[upload_id].url
+        known = used.files.get(upload_id) or self._at_hand.get(upload_id)
+        found = known or self._file(upload_id, used.left_bytes)
+        if found.size_bytes > used.left_bytes:
+            raise _too_much()
+        used.left_bytes -= found.size_bytes  # at each reference: each puts the whole file in
+        used.files[upload_id] = found
+        return found.url
 
     def _file(self, upload_id: str, left_bytes: int) -> _File:
         if not is_upload_id(upload_id):

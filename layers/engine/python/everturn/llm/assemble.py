@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, assert_never
+from typing import assert_never
 
 from everturn.llm.chunks import (
     Block,
@@ -26,8 +26,6 @@ from everturn.llm.chunks import (
 from everturn.llm.failure import FailureCode, ModelAborted, ModelFailed
 from everturn.protocol.llm import Usage
 from everturn.protocol.message import ToolCall, ToolCallFunction
-
-_NORMAL_STOPS: Final = {FinishReason.STOP, FinishReason.TOOL_CALLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,9 @@ class Assembler:
     def answer(self) -> Answer:
         """Return what the stream added up to.
 
-        Raises `ModelFailed` for a missing finish (`STREAM_ENDED`, ST-6), a normal stop without
-        text or tool calls (`EMPTY_RESPONSE`, ST-7, L-9), a refusal (`REFUSED`) and a malformed
-        stream (`SERVER`, L-9); `ModelAborted` where we broke it off.
+        Raises `ModelFailed` for a missing finish (`STREAM_ENDED`, ST-6), nothing said but by the
+        output limit (`EMPTY_RESPONSE`, ST-7, L-9), a refusal (`REFUSED`) and a malformed stream
+        (`SERVER`, L-9); `ModelAborted` where we broke it off.
         """
         finished = self._finished
         if finished is None:
@@ -139,7 +137,7 @@ class Assembler:
         content = "".join(block.text for block in blocks if isinstance(block, TextBlock))
         calls = tuple(to_tool_call(block) for block in blocks if isinstance(block, ToolCallBlock))
         extended = any(isinstance(block, ExtensionBlock) for block in blocks)
-        if not (content or calls or extended) and finished.reason in _NORMAL_STOPS:
+        if not (content or calls or extended) and finished.reason != FinishReason.LENGTH:
             raise ModelFailed("the model answered nothing", FailureCode.EMPTY_RESPONSE)
         return Answer(
             content=content or None,

@@ -72,7 +72,10 @@ class Models:
 
     def _account(self, settings: ProviderSettings) -> Account:
         place = settings.api_key
-        key = self._secret(to_json(place)) if place else self._own_key(settings.kind)
+        if place:
+            key = self._secret(to_json(place))
+        else:  # a vendor's own key is for the vendor's own address
+            key = "" if settings.base_url else self._own_key(settings.kind)
         return Account(
             base_url=(settings.base_url or "").rstrip("/"),
             api_key=key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from everturn.errors import SecretUnavailable
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 CACHED_S: Final = 300
 """A rotated secret is used at the latest after this."""
+
+
+_BUSY: Final = frozenset({"ThrottlingException", "TooManyRequestsException"})
 
 
 class SecretPlaces:
@@ -60,7 +64,18 @@ class SecretPlaces:
         from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415  # only who has a secret pays
 
         try:
-            return str(read())
+            return str(read()).strip()  # a file with a key ends in a newline more often than not
         except parameters.GetParameterError as error:
             message = "the secret could not be read"
-            raise SecretUnavailable(message, retry_after_s=1.0) from error
+            passing = _is_passing(error.__context__)
+            raise SecretUnavailable(message, retry_after_s=1.0 if passing else None) from error
+
+
+def _is_passing(cause: BaseException | None) -> bool:
+    """Return whether the same request may do better soon; what is missing or forbidden stays so."""
+    response = getattr(cause, "response", None)
+    if not isinstance(response, Mapping):
+        return True  # no answer at all
+    code = str(response.get("Error", {}).get("Code", ""))
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return code in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR

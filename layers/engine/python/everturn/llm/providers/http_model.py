@@ -105,12 +105,13 @@ class HttpModel:
     ) -> Iterator[Chunk]:
         """Yield the chunks of one attempt. Raises `ModelFailed`, `ModelAborted`."""
         encoded = self._wire.encode(Asked(to_json(request), failed_tool_calls, beside))
+        body = _text_of(encoded.body)
         reader = encoded.reader
         frames = self._exchange.frames(
             Sending(
                 url=encoded.url,
-                headers={**beside.account.headers, **encoded.headers},
-                body=json.dumps(encoded.body, ensure_ascii=False, separators=(",", ":")).encode(),
+                headers=_checked({**beside.account.headers, **encoded.headers}),
+                body=body,
                 timeout_s=beside.timeout_s,
                 cancelled=cancelled,
             )
@@ -144,6 +145,27 @@ def told(pieces: Iterable[Piece], reader: Reads[Piece]) -> Iterator[Chunk]:
             raise
     else:
         yield from reader.end()
+
+
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return headers that can be sent; all that an operator did not write himself is the key.
+
+    Raises `ModelFailed` (`AUTH`), which shows none of it.
+    """
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        told = "the API key has characters that no key has: store it again"
+        raise ModelFailed(told, FailureCode.AUTH)
+    return headers
+
+
+def _text_of(body: Mapping[str, Any]) -> bytes:
+    """Return a body as JSON. Raises `ModelFailed` where somebody wrote what JSON cannot hold."""
+    try:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except (ValueError, RecursionError) as error:
+        told = "the request has characters, numbers or depths that JSON cannot hold"
+        raise ModelFailed(told, FailureCode.INVALID_REQUEST) from error
 
 
 def frame_object(frame: SseFrame) -> dict[str, Any]:
