@@ -50,6 +50,28 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
+def image(url: str) -> dict[str, Any]:
+    """Return an image."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def named(filename: str, data: str) -> dict[str, Any]:
+    """Return a file."""
+    return {"type": "file", "file": {"filename": filename, "file_data": data}}
+
+
+OCTETS = "data:application/octet-stream;base64,JVBERg=="
+REFUSED_FILES = [
+    (image("data:image/svg+xml;base64,AAAA"), "an image of type image/svg+xml"),
+    (image("data:image/tiff;base64,AAAA"), "an image of type image/tiff"),
+    (image("https://example.org/a.svg"), "an image of type image/svg+xml"),
+    (named("a.svg", "data:image/svg+xml;base64,AAAA"), "an image of type image/svg+xml"),
+    (named("a.bin", OCTETS), "a file of type application/octet-stream"),
+    (named("a.mp4", "data:video/mp4;base64,AAAA"), "a file of type video/mp4"),
+]
+"""What OpenAI refuses, and what is said of it."""
+
+
 def call(call_id: str, name: str = "add", arguments: str = '{"a":1}') -> dict[str, Any]:
     """Return a tool call."""
     return {

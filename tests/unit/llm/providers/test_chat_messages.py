@@ -8,7 +8,20 @@ import pytest
 
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.chat_messages import OPENAI, Dialect, chat_messages
-from unit.llm.providers.openai_kit import AUDIO, FILE, IMAGE, LINKED, VIDEO, call, text
+from unit.llm.providers.openai_kit import (
+    AUDIO,
+    FILE,
+    IMAGE,
+    LINKED,
+    OCTETS,
+    PNG,
+    REFUSED_FILES,
+    VIDEO,
+    call,
+    image,
+    named,
+    text,
+)
 
 PLAIN = Dialect("a server", lambda part: part, takes_malformed=False)
 HEARD = {**AUDIO, "input_audio": {"data": "AA==", "format": "MPEG"}}
@@ -30,6 +43,7 @@ def test_parts_of_a_user_stay_where_they_are() -> None:
     ("part", "told"),
     [
         (LINKED, "a file by its URL"),
+        *REFUSED_FILES,
         (VIDEO, "video"),
         ({"type": "input_audio", "input_audio": {"data": "A", "format": "flac"}}, "audio as flac"),
     ],
@@ -130,3 +144,14 @@ def test_arguments_can_be_read_again(arguments: str, openai: str, others: str) -
 
     for dialect, told in ((OPENAI, openai), (PLAIN, others)):
         assert fit(asks, dialect=dialect) == [{**asks, "tool_calls": [call("c1", "add", told)]}]
+
+
+def test_a_pdf_that_is_called_bytes_and_a_picture_that_is_called_a_file_are_read() -> None:
+    link = "https://example.org/a.png"
+    given = [named("a.pdf", OCTETS), named("a.pdf", "JVBERg=="), named("a.png", PNG)]
+    odd = [named("a", link), image("data:image/jpg;base64,AAAA")]
+
+    sent = fit({"role": "user", "content": [*given, *odd]})
+
+    jpeg = image("data:image/jpeg;base64,AAAA")
+    assert sent[0]["content"] == [FILE, FILE, IMAGE, image(link), jpeg]

@@ -47,6 +47,8 @@ def test_an_image_is_by_value_or_by_link(url: str, found: Inline | Linked) -> No
         ("a.csv", "data:application/octet-stream;base64,AA", "text/csv"),
         ("a", "data:;base64,AA", "application/octet-stream"),
         ("x", "https://example.com/a.pdf", "application/pdf"),
+        ("a.PDF", "JVBERg==", "application/pdf"),
+        ("a.png", "data:application/octet-stream;base64,AA", "image/png"),
     ],
 )
 def test_a_files_name_tells_a_type_that_its_data_does_not(
@@ -70,3 +72,43 @@ def test_data_that_is_not_base64_has_no_place() -> None:
         FailureCode.INVALID_REQUEST,
         "unsupported_content",
     )
+
+
+NOWHERE = [
+    "file:///etc/passwd",
+    "http://example.com/a.png",
+    "http://10.0.0.1/x",
+    "https://10.0.0.1/x",
+    "https://127.0.0.1:8443/x",
+    "https://169.254.169.254/latest/meta-data",
+    "https://[::1]/x",
+    "https://localhost/x",
+    "https://2130706433/x",
+    "https://example.com\\@10.0.0.1/x",
+    "https://me:secret@example.com/x",
+    "ftp://example.com/x",
+    "/etc/passwd",
+    "",
+]
+
+
+@pytest.mark.parametrize("link", NOWHERE)
+def test_a_link_into_the_operators_network_is_never_handed_on(link: str) -> None:
+    for fetched, part in (
+        (image_of, image(link)),
+        (document_of, file("a.pdf", link)),
+        (video_of, {"video_url": {"url": link}}),
+    ):
+        with pytest.raises(ModelFailed, match="no https URL of a public host") as failed:
+            fetched(part)
+
+        assert failed.value.reason == "unsupported_content"
+
+
+def test_a_signed_link_may_be_long_and_a_path_in_any_script() -> None:
+    for link in (f"https://example.com/a.png?s={'x' * 4000}", "https://example.com/bücher/ä.png"):
+        assert image_of(image(link)) == Linked("image/png", link)
+
+
+def test_a_file_of_base64_alone_is_bytes_and_no_link() -> None:
+    assert document_of(file("a.pdf", "JVBERg==")) == Inline("application/pdf", "JVBERg==")

@@ -16,9 +16,13 @@ from everturn.ports.model import Replay
 from transcripts.openai import refusals
 from unit.llm.providers.openai_kit import (
     ADD,
+    AUDIO,
     DOTTED,
+    FILE,
     IMAGE,
+    LINKED,
     STRICT,
+    VIDEO,
     asked,
     body_of,
     call,
@@ -242,3 +246,25 @@ def test_any_conversation_fits(messages: list[dict[str, Any]]) -> None:
         for one in message.get("tool_calls") or ():
             assert isinstance(json.loads(one["function"]["arguments"]), dict)
         assert message["role"] != "tool" or isinstance(message["content"], str)
+
+
+@pytest.mark.parametrize("link", ["file:///etc/passwd", "http://10.0.0.1/x", "https://localhost/x"])
+def test_a_server_inside_is_not_made_to_fetch_from_its_own_network(link: str) -> None:
+    for part in (
+        {"type": "image_url", "image_url": {"url": link}},
+        {"type": "video_url", "video_url": {"url": link}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": link}},
+    ):
+        with pytest.raises(ModelFailed) as failed:
+            WIRE.encode(asked([{"role": "user", "content": [part]}], base_url=LOCAL))
+
+        assert failed.value.reason == "unsupported_content"
+
+
+def test_a_server_gets_parts_as_they_are_and_base64_alone_as_data() -> None:
+    bare = {"type": "file", "file": {"filename": "a.pdf", "file_data": "JVBERg=="}}
+    parts = [text("a"), IMAGE, FILE, LINKED, VIDEO, AUDIO]
+
+    sent = WIRE.encode(asked([{"role": "user", "content": [*parts, bare]}], base_url=LOCAL)).body
+
+    assert sent["messages"][0]["content"] == [*parts, FILE]

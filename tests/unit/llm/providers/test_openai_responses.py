@@ -105,7 +105,9 @@ def test_the_most_that_is_sent() -> None:
     ("model", "reasoning", "told"),
     [
         ("gpt-4.1", {"effort": "high"}, {}),
-        ("gpt-5", {}, {"reasoning": {"summary": "auto"}}),
+        ("gpt-5", {}, {}),
+        ("gpt-5", {"enabled": False}, {}),
+        ("gpt-5", {"enabled": True}, {"reasoning": {"effort": "medium", "summary": "auto"}}),
         ("gpt-5", {"exclude": True}, {}),
         ("gpt-5", {"exclude": True, "effort": "low"}, {"reasoning": {"effort": "low"}}),
         ("gpt-5.6-sol", {"enabled": False}, {"reasoning": {"effort": "none"}}),
@@ -175,3 +177,7 @@ def test_what_was_sent_before_is_sent_alike_again(messages: list[dict[str, Any]]
     after = body_of(WIRE, asked([*begun, {"role": "user", "content": "And?"}]))["input"]
 
     assert after == [*before, {"role": "user", "content": "And?"}]
+
+
+def test_an_organization_that_is_not_verified_is_refused_no_request_for_a_summary() -> None:
+    assert "reasoning" not in body_of(WIRE, asked(model="gpt-5"))

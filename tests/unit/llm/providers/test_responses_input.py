@@ -21,11 +21,14 @@ from unit.llm.providers.openai_kit import (
     FILE,
     IMAGE,
     LINKED,
+    OCTETS,
     PNG,
+    REFUSED_FILES,
     VIDEO,
     asked,
     body_of,
     call,
+    named,
     text,
 )
 
@@ -79,10 +82,23 @@ def test_parts_of_a_user() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", [AUDIO, VIDEO])
-def test_what_has_no_place(part: dict[str, Any]) -> None:
-    with pytest.raises(ModelFailed, match=f"{part['type']} has no place in OpenAI's Responses"):
+@pytest.mark.parametrize(
+    ("part", "told"), [(AUDIO, "input_audio"), (VIDEO, "video_url"), *REFUSED_FILES]
+)
+def test_what_has_no_place(part: dict[str, Any], told: str) -> None:
+    with pytest.raises(ModelFailed) as failed:
         to_part(part)
+
+    assert str(failed.value) == f"{told} has no place in OpenAI's Responses"
+    assert failed.value.reason == "unsupported_content"
+
+
+def test_a_pdf_that_is_called_bytes_and_a_picture_that_is_called_a_file_are_read() -> None:
+    assert to_part(named("a.pdf", OCTETS)) == INPUT_FILE
+    assert to_part(named("a.pdf", "JVBERg==")) == INPUT_FILE
+    assert to_part(named("a.png", PNG)) == INPUT_IMAGE
+    link = "https://example.org/a.png"
+    assert to_part(named("a", link)) == {**INPUT_IMAGE, "image_url": link}
 
 
 def test_system_messages_are_instructions_at_the_beginning_only() -> None:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from everturn.errors import RejectedError
-from everturn.llm.providers.media import Linked, document_of, unsupported
+from everturn.llm.providers.media import (
+    Linked,
+    image_of,
+    is_image,
+    openai_file,
+    openai_image,
+    unsupported,
+)
 from everturn.llm.providers.shape import BLANK
 from everturn.protocol.json_text import read_json
 
@@ -83,8 +90,10 @@ def openai_part(part: Part) -> Part:
     """Return a part as OpenAI's chat completions take it."""
     where = "OpenAI's chat completions"
     match part["type"]:
-        case "file" if isinstance(document_of(part), Linked):
-            raise unsupported("a file by its URL", where)
+        case "image_url":
+            return _image(openai_image(image_of(part), where), part["image_url"])
+        case "file":
+            return _file(part, where)
         case "input_audio":
             given = part["input_audio"]
             spelled = _AUDIO.get(given["format"].lower())
@@ -95,6 +104,20 @@ def openai_part(part: Part) -> Part:
             raise unsupported("video", where)
         case _:
             return part
+
+
+def _image(url: str, given: Part) -> Part:
+    return {"type": "image_url", "image_url": {**given, "url": url}}
+
+
+def _file(part: Part, where: str) -> Part:
+    """Return a file by its bytes; one that is an image goes as such."""
+    file = openai_file(part, where)
+    if is_image(file):
+        return _image(openai_image(file, where), {})
+    if isinstance(file, Linked):
+        raise unsupported("a file by its URL", where)
+    return {"type": "file", "file": {**part["file"], "file_data": file.url}}
 
 
 OPENAI: Final = Dialect("OpenAI's chat completions", openai_part, takes_malformed=True)

@@ -18,6 +18,7 @@ from everturn.llm.providers.chat_details import details_of
 from everturn.llm.providers.chat_messages import Dialect, chat_messages
 from everturn.llm.providers.chat_stream import REASONING_FIELDS, ChunkReader
 from everturn.llm.providers.http_model import Asked, Encoded
+from everturn.llm.providers.media import document_of, image_of, video_of
 from everturn.llm.providers.openai_chat import response_format
 from everturn.llm.providers.openai_models import NONE, effort_of, limit_of
 from everturn.llm.providers.replays import Said, replayed
@@ -87,7 +88,20 @@ def is_open_router(base_url: str) -> bool:
 
 
 def _as_it_is(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a part: which ones a server takes is for it to say."""
+    """Return a part: which ones a server takes is for it to say, but not where it may look.
+
+    The server stands in the operator's network, and fetches what links lead to.
+    """
+    match part["type"]:
+        case "image_url":
+            image_of(part)
+        case "video_url":
+            video_of(part)
+        case "file":
+            url = document_of(part).url
+            given = part["file"]
+            is_bare = ":" not in given["file_data"]
+            return {**part, "file": {**given, "file_data": url}} if is_bare else part
     return part
 
 

@@ -86,12 +86,16 @@ def _tools(shape: Shaped) -> dict[str, Any]:
 
 
 def _reasoning(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a model is told to reason, and to seal its reasoning so that it can come back."""
+    """Return how a model is told to reason, and to seal its reasoning so that it can come back.
+
+    A summary is asked for where reasoning is: OpenAI gives none to organizations that are not
+    verified, and refuses their whole request. Source: OpenAI API, "Reasoning summaries".
+    """
     if not reasons(request["model"]):
         return {}
     effort = effort_for(request)
     told = {"effort": effort} if effort else {}
-    if effort != NONE and not (request.get("reasoning") or {}).get("exclude"):
+    if effort not in {None, NONE} and not (request.get("reasoning") or {}).get("exclude"):
         told["summary"] = "auto"
     included = {"include": ["reasoning.encrypted_content"]}
     return {**included, "reasoning": told} if told else included

@@ -14,7 +14,14 @@ from everturn.llm.providers.chat_messages import (
     with_arguments,
     words_and_rest,
 )
-from everturn.llm.providers.media import Linked, document_of, unsupported
+from everturn.llm.providers.media import (
+    Linked,
+    image_of,
+    is_image,
+    openai_file,
+    openai_image,
+    unsupported,
+)
 from everturn.llm.providers.replays import Said
 from everturn.llm.providers.shape import BLANK
 
@@ -69,15 +76,25 @@ def to_part(part: Mapping[str, Any]) -> Item:
         case "text":
             return {"type": "input_text", "text": part["text"]}
         case "image_url":
-            return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
+            return _image(openai_image(image_of(part), WHERE))
         case "file":
-            given = part["file"]
-            if isinstance(document_of(part), Linked):
-                return {"type": "input_file", "file_url": given["file_data"]}
-            told = {"filename": given["filename"], "file_data": given["file_data"]}
-            return {"type": "input_file", **told}
+            return _file(part)
         case other:
             raise unsupported(str(other), WHERE)
+
+
+def _image(url: str) -> Item:
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def _file(part: Mapping[str, Any]) -> Item:
+    """Return a file; one that is an image goes as such."""
+    file = openai_file(part, WHERE)
+    if is_image(file):
+        return _image(openai_image(file, WHERE))
+    if isinstance(file, Linked):
+        return {"type": "input_file", "file_url": file.url}
+    return {"type": "input_file", "filename": part["file"]["filename"], "file_data": file.url}
 
 
 def _result(message: Mapping[str, Any]) -> Item:
