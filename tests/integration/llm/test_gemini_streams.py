@@ -191,7 +191,7 @@ def test_a_whole_answer_survives_a_cut_behind_it(
          FailureCode.SERVER, None),
         (json_answer(200, [{"error": {"code": 503, "status": "UNAVAILABLE", "message": "Busy."}}]),
          FailureCode.OVERLOADED, None),
-        (json_answer(200, [{"candidates": []}]), FailureCode.SERVER, None),
+        (json_answer(200, [{"candidates": []}]), FailureCode.INVALID_REQUEST, None),
         (
             Answer((
                 frame(EVENTS[0]),

@@ -298,3 +298,35 @@ def test_every_request_is_one_that_gemini_takes(request: dict[str, Any]) -> None
     assert [turn["role"] for turn in body["contents"]][::2] == ["user"] * (
         len(body["contents"]) // 2 + 1
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "report"),
+    [
+        (True, None),
+        ({"anyOf": [REPORT, REPORT]}, REPORT),
+        ({"$ref": "#/$defs/r", "$defs": {"r": REPORT}}, REPORT),
+    ],
+)
+def test_any_schema_of_an_answer_is_asked_for_beside_tools(schema: Any, report: Any) -> None:
+    body = body_of({"model": FLASH_2, "tools": [WEATHER], "output_schema": schema})
+
+    declared = body["tools"][0]["functionDeclarations"][1]
+    assert declared["name"] == "set_model_response"
+    assert declared.get("parametersJsonSchema") == report
+
+
+def test_an_answer_of_any_json_has_no_schema() -> None:
+    body = body_of({"model": FLASH_3, "output_schema": True})
+
+    assert body["generationConfig"] == {"responseMimeType": "application/json"}
+
+
+def test_a_picture_in_a_system_message_does_not_vanish() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    told = {"role": "system", "content": [{"type": "text", "text": "Look."}, picture]}
+
+    with pytest.raises(ModelFailed, match="image_url of a system message") as failed:
+        body_of({"messages": [told, HELLO]})
+
+    assert failed.value.reason == "unsupported_content"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from everturn.llm.chunks import ReasoningDelta
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.openai_chat import OpenAiChatWire
 from transcripts.openai import refusals
@@ -22,6 +23,7 @@ from unit.llm.providers.openai_kit import (
     call,
     conversations,
     encoded,
+    said,
     text,
 )
 
@@ -170,3 +172,13 @@ def test_what_was_sent_before_is_sent_alike_again(messages: list[dict[str, Any]]
     after = body_of(WIRE, asked([*begun, {"role": "user", "content": "And?"}]))["messages"]
 
     assert after == [*before, {"role": "user", "content": "And?"}]
+
+
+@pytest.mark.parametrize(("reasoning", "shown"), [({"exclude": True}, 0), ({}, 1)])
+def test_reasoning_that_is_excluded_is_not_shown(reasoning: dict[str, Any], shown: int) -> None:
+    reader = encoded(WIRE, asked(reasoning=reasoning)).reader
+    delta = {"choices": [{"index": 0, "delta": {"reasoning": "Hm."}, "finish_reason": "stop"}]}
+
+    chunks = said(reader, [delta])
+
+    assert sum(isinstance(one, ReasoningDelta) for one in chunks) == shown

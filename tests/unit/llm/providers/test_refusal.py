@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ def error(message: str, **more: Any) -> dict[str, Any]:
         ),
         (400, {"error": "plain words"}, FailureCode.INVALID_REQUEST),
         (400, b"not json", FailureCode.INVALID_REQUEST),
-        (301, None, FailureCode.SERVER),
+        (301, error("Moved."), FailureCode.INVALID_REQUEST),
         (200, error("Overloaded", type="overloaded_error"), FailureCode.OVERLOADED),
     ],
 )
@@ -170,3 +171,54 @@ def test_an_error_in_a_stream_counts_like_a_status() -> None:
     assert (failed.code, failed.request_id) == (FailureCode.OVERLOADED, "req_2")
     unknown = failed_stream("Acme", ErrorBody("?", ()))
     assert (unknown.code, unknown.status) == (FailureCode.SERVER, None)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_base_url_that_redirects_is_told_and_not_tried_again(status: int) -> None:
+    secret = "https://example.com/v1?token=s3cret"
+    moved = Refused(status, {"location": secret, "content-type": "text/plain"}, secret.encode())
+
+    failed = refused_request("Acme", moved)
+
+    assert failed.code is FailureCode.INVALID_REQUEST
+    assert failed.message == (
+        f"Acme answered {status}: it redirects to another address; set base_url to it"
+    )
+    assert "s3cret" not in str(detail_of(failed))
+
+
+@pytest.mark.parametrize("body", [{"id": "x", "choices": []}, {}, [], b"Welcome to nginx!", b""])
+def test_a_page_instead_of_a_stream_is_told_and_not_tried_again(body: Any) -> None:
+    failed = refused_request("Acme", refused(200, body))
+
+    assert failed.code is FailureCode.INVALID_REQUEST
+    assert failed.message == "Acme answered 200 without a stream of events"
+
+
+KEYS = [
+    "Incorrect API key provided: sk-proj-****************aB3d. You can find your API key here.",
+    "Received API Key = sk-...aB3d, Key Hash (Token) =88dc28d0f030c55ed4ab77ed8faf0981",
+    "Your api key: ****aB3d is invalid",
+    "invalid header: Bearer aB3d",
+    "no such key 0123456789abcdef0123456789aB3d",
+]
+
+
+@pytest.mark.parametrize("told", KEYS)
+def test_whoever_sees_a_session_sees_no_end_of_a_key(told: str) -> None:
+    refusal = refused_request("Acme", refused(401, error(told)))
+    broken = failed_stream("Acme", ErrorBody(told, ("invalid_api_key",)))
+
+    for failed in (refusal, broken):
+        assert failed.code is FailureCode.AUTH
+        assert failed.provider_message is not None
+        assert "[masked]" in failed.provider_message
+        assert not re.search("aB3d|88dc28d0", failed.provider_message)
+
+
+def test_words_without_a_key_stay_as_they_are() -> None:
+    told = "Your credit balance is too low: see https://example.com/settings/billing."
+
+    assert refused_request("Acme", refused(402, error(told))).provider_message == told
+    model = "The model claude-haiku-4-5-20251001 is not there"
+    assert refused_request("Acme", refused(404, error(model))).provider_message == model

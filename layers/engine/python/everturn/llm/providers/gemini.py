@@ -21,6 +21,7 @@ from everturn.llm.providers.http_model import Asked, Encoded, key_of
 from everturn.llm.providers.media import unsupported
 from everturn.llm.providers.names import to_call_id
 from everturn.llm.providers.replays import replayed
+from everturn.llm.providers.schemas import object_schema
 from everturn.llm.providers.shape import Shaped, shaped
 
 BASE_URL: Final = "https://generativelanguage.googleapis.com/v1beta"
@@ -124,7 +125,12 @@ def _said(asked: Asked, shape: Shaped) -> dict[str, list[Part]]:
 
 
 def _system(shape: Shaped, final_tool: str | None) -> dict[str, Any]:
-    told = [text_of(one.get("content")) for one in shape.messages if one["role"] == "system"]
+    """Raises `ModelFailed` for what is no text."""
+    said = [one.get("content") for one in shape.messages if one["role"] == "system"]
+    parts = [part for content in said if isinstance(content, list) for part in content]
+    if odd := next((part["type"] for part in parts if part["type"] != "text"), None):
+        raise unsupported(f"{odd} of a system message", PROVIDER)
+    told = [*map(text_of, said)]
     told += [FINAL_SYSTEM] if final_tool else []
     return {"systemInstruction": {"parts": [{"text": "\n\n".join(told)}]}} if told else {}
 
@@ -138,7 +144,7 @@ def _tools(shape: Shaped, request: Mapping[str, Any], final_tool: str | None) ->
     if not declared:
         return {}
     if final_tool:
-        declared.append(_declared(final_tool, FINAL_TOLD, request["output_schema"]))
+        declared.append(_declared(final_tool, FINAL_TOLD, object_schema(request["output_schema"])))
     told: dict[str, Any] = {"tools": [{"functionDeclarations": declared}]}
     if choice := _choice(shape.request.get("tool_choice"), final_tool):
         told["toolConfig"] = {"functionCallingConfig": choice}
@@ -181,7 +187,8 @@ def _generation(asked: Asked, model: str, *, has_final_tool: bool) -> dict[str, 
         config["thinkingConfig"] = thinking
     if request.get("output_schema") and not has_final_tool:
         config["responseMimeType"] = "application/json"
-        config["responseJsonSchema"] = gemini_schema(request["output_schema"])
+        if schema := gemini_schema(request["output_schema"]):
+            config["responseJsonSchema"] = schema
     return config
 
 

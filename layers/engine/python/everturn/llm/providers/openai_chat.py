@@ -43,11 +43,12 @@ class OpenAiChatWire:
         shape = shaped(asked.request, takes_turns=False)
         request = {**shape.request, "messages": [*chat_messages(shape.messages, OPENAI)]}
         account = asked.beside.account
+        shows = not (asked.request.get("reasoning") or {}).get("exclude")
         return Encoded(
             url=f"{account.base_url or BASE_URL}/chat/completions",
             headers={"authorization": f"Bearer {key_of(asked.beside, self.provider)}"},
             body={**chat_format.to_body(_known(request, asked)), **_beside(asked)},
-            reader=ChunkReader(self.provider, Blocks(shape.names)),
+            reader=ChunkReader(self.provider, Blocks(shape.names, shows_reasoning=shows)),
         )
 
 

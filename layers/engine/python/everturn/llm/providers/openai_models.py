@@ -25,7 +25,13 @@ _O_SERIES: Final = re.compile(r"(?:ft:)?o\d")
 _VERSION: Final = re.compile(r"(?:ft:)?gpt-(\d{1,2})(?:\.(\d{1,2}))?(?!\d)")
 _ALWAYS_REASONS: Final = re.compile(r"pro|codex|chat")
 _NONE_FROM: Final = (5, 1)
-"""From here on a model can be told not to reason. Source: OpenAI API, "Reasoning models"."""
+_FAMILIES_FROM: Final = (6, 0)
+_TAKES_NONE: Final = re.compile(r"(?:ft:)?gpt-6-(?:sol|luna)\b")
+"""From 5.1 on a model can be told not to reason; from 6 on it is the family that decides.
+
+GPT-6 Astra and GPT-6.1 Sol always reason, and a family that is not known is not told otherwise.
+Source: OpenAI API, "Reasoning models"; its 400, "Supported values are".
+"""
 
 _TOOLS_UNREASONED_FROM: Final = (5, 4)
 """From here on chat completions take tools from a model that does not reason only.
@@ -54,6 +60,8 @@ def version_of(model: str) -> tuple[int, int]:
 
 def takes_none(model: str) -> bool:
     """Return whether a model can be told not to reason at all."""
+    if version_of(model) >= _FAMILIES_FROM:
+        return _TAKES_NONE.match(model.rpartition("/")[2]) is not None
     return version_of(model) >= _NONE_FROM and _ALWAYS_REASONS.search(model) is None
 
 

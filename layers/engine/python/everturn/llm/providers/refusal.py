@@ -113,6 +113,15 @@ _TOO_LONG: Final = re.compile(
 Anthropic, Bedrock, Gemini, and servers of OpenAI's kind (vLLM, Ollama, LiteLLM, llama.cpp).
 """
 
+_KEY: Final = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[^\s,;'\"]+|\bBearer\s+\S+", re.IGNORECASE)
+_PART_OF_A_KEY: Final = re.compile(
+    r"[^\s,;'\"]*\*{2,}[^\s,;'\"]*|(?=[\w+/=-]*\d)[\w+/=-]{20,}", re.ASCII
+)
+"""Ends of a key beside stars; a long word with a digit in it."""
+
+MASKED: Final = "[masked]"
+"""Stands for what looks like a key."""
+
 _DELAY: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -174,8 +183,10 @@ def refused_request(provider: str, refused: Refused) -> ModelFailed:
     """Return why a request got no stream. Source: vocabulary, "Failures"; decision-protocol L-9."""
     try:
         said = error_body(json.loads(refused.body))
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
+    if said is None and refused.status < HTTPStatus.BAD_REQUEST:
+        return _no_stream(provider, refused)
     said = said or ErrorBody(_plain(refused), ())
     code = code_of(said, refused.status)
     headers = refused.headers
@@ -186,20 +197,39 @@ def refused_request(provider: str, refused: Refused) -> ModelFailed:
         retry_after_s=_retry_after_s(headers) or said.retry_after_s,
         request_id=headers.get("x-request-id") or headers.get("request-id"),
         provider_code=next(iter(said.words), None),
-        provider_message=said.sentence or None,
+        provider_message=_masked(said.sentence, code),
+    )
+
+
+def _no_stream(provider: str, refused: Refused) -> ModelFailed:
+    """Return why an answer that is no refusal is of no use; the next one would be like it.
+
+    Neither where a redirection leads nor what it says is kept: both may hold secrets.
+    """
+    told = f"{provider} answered {refused.status} without a stream of events"
+    is_redirect = refused.status >= HTTPStatus.MULTIPLE_CHOICES
+    if is_redirect:
+        told = f"{provider} answered {refused.status}: it redirects to another address; "
+        told += "set base_url to it"
+    return ModelFailed(
+        told,
+        FailureCode.INVALID_REQUEST,
+        status=refused.status,
+        provider_message=None if is_redirect else _masked(_plain(refused), FailureCode.AUTH),
     )
 
 
 def failed_stream(provider: str, said: ErrorBody, request_id: str | None = None) -> ModelFailed:
     """Return why a stream ended with an error in it."""
+    code = code_of(said, said.status or HTTPStatus.INTERNAL_SERVER_ERROR)
     return ModelFailed(
         f"{provider} broke its answer off with an error",
-        code_of(said, said.status or HTTPStatus.INTERNAL_SERVER_ERROR),
+        code,
         status=said.status,
         retry_after_s=said.retry_after_s,
         request_id=request_id,
         provider_code=next(iter(said.words), None),
-        provider_message=said.sentence or None,
+        provider_message=_masked(said.sentence, code),
     )
 
 
@@ -212,9 +242,15 @@ def code_of(said: ErrorBody, status: int) -> FailureCode:
         return known[0]
     if status in _STATUSES:
         return _STATUSES[HTTPStatus(status) if status != OVERLOADED else OVERLOADED]
-    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return FailureCode.INVALID_REQUEST
     return FailureCode.SERVER
+
+
+def _masked(sentence: str, code: FailureCode) -> str | None:
+    """Return a provider's words without what looks like a key: clients of a session see them."""
+    kept = _KEY.sub(MASKED, sentence)
+    return (_PART_OF_A_KEY.sub(MASKED, kept) if code is FailureCode.AUTH else kept) or None
 
 
 def _is_too_long(said: ErrorBody, status: int) -> bool:

@@ -6,7 +6,7 @@ without, and closes no door that is open there; a field is described by the bran
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 Schema = Mapping[str, Any]
@@ -18,9 +18,20 @@ _AT_ROOT: Final = frozenset(
 )
 """Keywords that some provider refuses at the root of a tool's schema."""
 
+_OWN: Final = ("properties", "required")
 _OPEN: Final = frozenset({"dependentSchemas", "dependentRequired", "unevaluatedProperties"})
 MAX_REFERENCES: Final = 20
 """References that are followed from the root."""
+
+MAX_BRANCHES: Final = 64
+"""Ways to fit a schema that are told apart; of more, nothing is told."""
+
+MAX_STEPS: Final = 1000
+"""Schemas that are looked at on the way to the branches."""
+
+
+class _TooMany(Exception):
+    """More branches or steps than are worth it."""
 
 
 def object_schema(schema: Any) -> dict[str, Any]:
@@ -28,10 +39,14 @@ def object_schema(schema: Any) -> dict[str, Any]:
 
     A root without type gets one, a reference at the root is followed, choices and conjunctions at
     the root become one object: fields of any branch, of which those are required that all ask for.
+    Where there are too many choices, what the root itself says is all that is said.
     """
     if not isinstance(schema, Mapping) or not _allows_objects(schema):
         return dict(NO_ARGUMENTS)
-    branches = list(_branches(schema, schema, MAX_REFERENCES))
+    try:
+        branches = _Branches(schema).of(schema, MAX_REFERENCES)
+    except _TooMany:
+        branches = [{name: schema[name] for name in _OWN if name in schema}]
     if len(branches) == 1 and branches[0] is schema and not _AT_ROOT & schema.keys():
         return {**schema, "type": "object", "properties": schema.get("properties") or {}}
     kept = {
@@ -52,30 +67,52 @@ def _allows_objects(schema: Schema) -> bool:
     return kind is None or kind == "object" or (isinstance(kind, list) and "object" in kind)
 
 
-def _branches(root: Schema, schema: Schema, left: int) -> Iterator[Schema]:
-    """Yield the ways to fit a schema: choices apart, what holds together merged."""
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        found = resolved(root, reference) if left else None
-        inner = {name: value for name, value in schema.items() if name != "$ref"}
-        targets = [*_branches(root, found, left - 1)] if isinstance(found, Mapping) else [{}]
-        yield from (_both(inner, target) for target in targets)
-        return
-    options: list[Schema] = [schema]
-    for name in _CHOICES:
-        if isinstance(schema.get(name), list):
-            chosen = [
-                branch
-                for one in schema[name]
-                if isinstance(one, Mapping) and _allows_objects(one)
-                for branch in _branches(root, one, left - 1 if left else 0)
-            ]
-            options = [_both(option, branch) for option in options for branch in chosen or [{}]]
-    for one in schema.get("allOf") or ():
-        if isinstance(one, Mapping):
-            more = [*_branches(root, one, left - 1 if left else 0)]
-            options = [_both(option, branch) for option in options for branch in more]
-    yield from options
+class _Branches:
+    """The ways to fit a schema: choices apart, what holds together merged."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._steps = 0
+
+    def of(self, schema: Schema, left: int) -> list[Schema]:
+        """Return the branches of a part of the root; `left` references may still be followed.
+
+        Raises `_TooMany`.
+        """
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise _TooMany
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            inner = {name: value for name, value in schema.items() if name != "$ref"}
+            return _each([inner], self._targets(reference, left))
+        options: list[Schema] = [schema]
+        for name in _CHOICES:
+            if isinstance(schema.get(name), list):
+                options = _each(options, self._chosen(schema[name], left) or [{}])
+        for one in schema.get("allOf") or ():
+            if isinstance(one, Mapping):
+                options = _each(options, self.of(one, max(left - 1, 0)))
+        return options
+
+    def _targets(self, reference: str, left: int) -> list[Schema]:
+        found = resolved(self._root, reference) if left else None
+        return self.of(found, left - 1) if isinstance(found, Mapping) else [{}]
+
+    def _chosen(self, choices: Sequence[Any], left: int) -> list[Schema]:
+        return [
+            branch
+            for one in choices
+            if isinstance(one, Mapping) and _allows_objects(one)
+            for branch in self.of(one, max(left - 1, 0))
+        ]
+
+
+def _each(options: Sequence[Schema], others: Sequence[Schema]) -> list[Schema]:
+    """Return each option together with each of the others. Raises `_TooMany`."""
+    if len(options) * len(others) > MAX_BRANCHES:
+        raise _TooMany
+    return [_both(option, other) for option in options for other in others]
 
 
 def _both(one: Schema, other: Schema) -> dict[str, Any]:
