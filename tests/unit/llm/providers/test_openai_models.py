@@ -71,6 +71,7 @@ def test_versions() -> None:
         ("gpt-6-sol", True),
         ("openai/gpt-6-luna-2026-09-01", True),
         ("gpt-6-astra", False),
+        ("gpt-6.1-terra", True),
         ("gpt-6.1-sol", False),
         ("gpt-7-unheard-of", False),
         ("gpt-5", False),

@@ -26,7 +26,7 @@ _VERSION: Final = re.compile(r"(?:ft:)?gpt-(\d{1,2})(?:\.(\d{1,2}))?(?!\d)")
 _ALWAYS_REASONS: Final = re.compile(r"pro|codex|chat")
 _NONE_FROM: Final = (5, 1)
 _FAMILIES_FROM: Final = (6, 0)
-_TAKES_NONE: Final = re.compile(r"(?:ft:)?gpt-6-(?:sol|luna)\b")
+_TAKES_NONE: Final = re.compile(r"(?:ft:)?gpt-6(?:-sol|-luna|\.1-terra)\b")
 """From 5.1 on a model can be told not to reason; from 6 on it is the family that decides.
 
 GPT-6 Astra and GPT-6.1 Sol always reason, and a family that is not known is not told otherwise.
