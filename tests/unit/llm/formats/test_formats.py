@@ -227,3 +227,123 @@ def test_audio_has_no_place_in_anthropics_body() -> None:
 
     with pytest.raises(UnsupportedContent):
         anthropic.to_body({"model": "m", "messages": [{"role": "user", "content": [part]}]})
+
+
+def user_block(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the one block that a part of a user's message becomes."""
+    body = anthropic.to_body({"model": "m", "messages": [{"role": "user", "content": [part]}]})
+    [block] = body["messages"][0]["content"]
+    return dict(block)
+
+
+def picture(url: str) -> dict[str, Any]:
+    """Return an image part."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def paper(name: str, url: str) -> dict[str, Any]:
+    """Return a file part."""
+    return {"type": "file", "file": {"filename": name, "file_data": url}}
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"a":"\\ud83d"}', '{"a":NaN}', '{"a":' * 100_000, "[" * 200 + "]" * 200]
+)
+def test_arguments_that_no_json_can_hold_do_not_end_the_session(arguments: str) -> None:
+    """W-6."""
+    call = {**CALL, "function": {"name": "f", "arguments": arguments}}
+
+    assert anthropic.to_tool_use(call)["input"] == {}
+
+
+@pytest.mark.parametrize(
+    ("part", "media_type"),
+    [
+        (picture("data:image/jpg;base64,AAAA"), "image/jpeg"),
+        (picture("data:IMAGE/PNG;base64,AAAA"), "image/png"),
+        (paper("a.PDF", "data:application/octet-stream;base64,AAAA"), "application/pdf"),
+        (paper("a.pdf", "data:;base64,AAAA"), "application/pdf"),
+        (paper("a.jpg", "data:application/octet-stream;base64,AAAA"), "image/jpeg"),
+        (paper("a.csv", "data:application/octet-stream;base64,YSxi"), "text/plain"),
+        (paper("a", "data:application/xml;base64,YSxi"), "text/plain"),
+    ],
+)
+def test_a_file_that_is_labelled_loosely_is_sent_as_what_it_is(
+    part: dict[str, Any], media_type: str
+) -> None:
+    """W-6."""
+    assert user_block(part)["source"]["media_type"] == media_type
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        picture("data:image/svg+xml;base64,AAAA"),
+        picture("data:;base64,AAAA"),
+        picture("data:image/png,AAAA"),
+        paper("a.zip", "data:application/zip;base64,AAAA"),
+        paper("a", "data:application/octet-stream;base64,AAAA"),
+        paper("a.tiff", "data:image/tiff;base64,AAAA"),
+        paper("a.csv", "https://example.org/a.csv"),
+    ],
+)
+def test_a_file_that_anthropic_cannot_read_is_refused_before_anything_is_sent(
+    part: dict[str, Any],
+) -> None:
+    """W-6."""
+    with pytest.raises(UnsupportedContent, match="has no place"):
+        user_block(part)
+
+
+def test_a_linked_file_is_a_picture_or_a_paper_by_its_ending() -> None:
+    links = ["https://example.org/a.png?b=.pdf", "https://example.org/a.pdf", "https://a.example/b"]
+
+    kinds = [user_block(paper("f", link))["type"] for link in links]
+
+    assert kinds == ["image", "document", "document"]
+
+
+def test_a_picture_that_the_model_made_does_not_break_the_next_turn() -> None:
+    """Anthropic answers 400 to an image under the role of the assistant."""
+    said = [{"type": "text", "text": "Here."}, picture("https://example.org/a.png")]
+    messages = [
+        {"role": "user", "content": "Draw."},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "More."},
+        {"role": "assistant", "content": said, "tool_calls": [CALL]},
+    ]
+
+    body = anthropic.to_body({"model": "m", "messages": messages})
+
+    texts = [{"type": "text", "text": text} for text in ("Here.", "[Everturn] (a file)")]
+    assert body["messages"][1]["content"] == texts
+    assert body["messages"][3]["content"] == [*texts, anthropic.to_tool_use(CALL)]
+
+
+@pytest.mark.parametrize(
+    ("effort", "limit", "budget"),
+    [("medium", 4096, 2048), ("low", 8192, 2048), ("high", 2048, 1024), ("high", 2047, None)],
+)
+def test_thinking_leaves_room_for_the_answer(effort: str, limit: int, budget: int | None) -> None:
+    """W-6: a budget is at most half of the limit, and none where that is too little."""
+    request = {"model": "m", "messages": [], "reasoning": {"effort": effort}}
+
+    body = anthropic.to_body({**request, "max_completion_tokens": limit})
+
+    assert body["max_tokens"] == limit
+    assert body.get("thinking", {}).get("budget_tokens") == budget
+
+
+def test_a_blank_system_prompt_is_left_out() -> None:
+    blank = {"role": "system", "content": " \n"}
+    listed = {"role": "system", "content": [{"type": "text", "text": "Be kind."}]}
+
+    assert "system" not in anthropic.to_body({"model": "m", "messages": [blank]})
+    assert anthropic.to_body({"model": "m", "messages": [blank, listed]})["system"] == "Be kind."
+
+
+def test_a_picture_in_a_system_message_is_refused_and_does_not_vanish() -> None:
+    message = {"role": "system", "content": [picture("https://example.org/a.png")]}
+
+    with pytest.raises(UnsupportedContent, match="image_url has no place in a system message"):
+        anthropic.to_body({"model": "m", "messages": [message]})

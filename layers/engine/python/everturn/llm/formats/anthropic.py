@@ -6,12 +6,12 @@ It sends nothing. Source: decision-protocol W-6, W-7, W-9.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from everturn.errors import RejectedError
 from everturn.llm.formats.usage import usage_of
-from everturn.protocol.json_text import compact
+from everturn.protocol.json_text import compact, read_json
 from everturn.rejections import InvalidLlmResponse
 
 DEFAULT_MAX_TOKENS: Final = 8192
@@ -26,6 +26,33 @@ BUDGETS: Final = {
 
 MIN_BUDGET: Final = 1024
 """Least that a model may think. Source: Anthropic API, "Extended thinking"."""
+
+NOT_SAID_AGAIN: Final = "[Everturn] (a file)"
+"""Stands for a file that a model made: only users may show files."""
+
+IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+PDF: Final = "application/pdf"
+_TEXTS: Final = frozenset({"application/json", "application/xml", "application/yaml"})
+"""Types that are text by another name."""
+
+_UNTOLD: Final = frozenset({"", "application/octet-stream"})
+_BY_ENDING: Final = {
+    "pdf": PDF,
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "xml": "application/xml",
+    "yaml": "application/yaml",
+    "yml": "application/yaml",
+}
+"""Types of files whose data does not tell its own, by the ending of their names."""
 
 NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 FINISH: Final = {
@@ -49,10 +76,12 @@ def to_body(
     """Return the body of `POST /v1/messages` without its stream flag.
 
     `failed` are the tool calls whose result is an error; `said` are blocks to be said again in
-    place of a message, by its id. Raises `UnsupportedContent` for audio and video. Source: W-6.
+    place of a message, by its id. Raises `UnsupportedContent` for what Anthropic reads nowhere, or
+    not there. Source: W-6.
     """
     messages = request["messages"]
-    system = [_text(one.get("content")) for one in messages if one["role"] == "system"]
+    told = [_told(one.get("content")) for one in messages if one["role"] == "system"]
+    system = [text for text in told if text.strip()]
     thinking, max_tokens = thinking_of(request)
     body: dict[str, Any] = {
         "model": request["model"],
@@ -75,13 +104,13 @@ def to_body(
 def thinking_of(request: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """Return `thinking` with a budget, empty for none, and `max_tokens`, always above the budget.
 
-    Source: W-6.
+    Half of a limit at least is left for the answer. Source: W-6.
     """
     asked, budget = request.get("max_completion_tokens"), budget_of(request.get("reasoning") or {})
     if not budget:
         return {}, asked or DEFAULT_MAX_TOKENS
-    if asked and asked <= budget:
-        budget = asked - 1
+    if asked:
+        budget = min(budget, asked // 2)
     if budget < MIN_BUDGET:
         return {}, asked or DEFAULT_MAX_TOKENS
     told = {"type": "enabled", "budget_tokens": budget}
@@ -124,10 +153,14 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(content: Any) -> str:
+def _told(content: Any) -> str:
+    """Return the text of a system message, which shows nothing."""
     if isinstance(content, str):
         return content
-    return "".join(part["text"] for part in content or () if part["type"] == "text")
+    for part in content or ():
+        if part["type"] != "text":
+            raise UnsupportedContent(f"{part['type']} has no place in a system message")
+    return "".join(part["text"] for part in content or ())
 
 
 def _turns(
@@ -160,17 +193,18 @@ def _blocks(message: Mapping[str, Any], failed: frozenset[str]) -> str | list[di
         call_id = message["tool_call_id"]
         result = {"type": "tool_result", "tool_use_id": call_id, "content": _content(content)}
         return [{**result, "is_error": True} if call_id in failed else result]
+    content = _content(content) if message["role"] == "user" else _spoken(content)
     if not message.get("tool_calls"):
-        return _content(content)
-    said = _as_blocks(_content(content)) if content else []
+        return content
+    said = _as_blocks(content) if content else []
     return [*said, *(to_tool_use(call) for call in message["tool_calls"])]
 
 
 def to_tool_use(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool call as a block; arguments that are no object become none."""
     try:
-        given = json.loads(call["function"]["arguments"] or "{}")
-    except ValueError:
+        given: Any = read_json(call["function"]["arguments"] or "{}")
+    except RejectedError:
         given = {}
     name = call["function"]["name"]
     arguments = given if isinstance(given, dict) else {}
@@ -183,37 +217,82 @@ def _content(content: Any) -> str | list[dict[str, Any]]:
     return [_part(part) for part in content]
 
 
+def _spoken(content: Any) -> str | list[dict[str, Any]]:
+    """Return what a model said: texts, and a word in place of each file."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return [{"type": "text", "text": part.get("text", NOT_SAID_AGAIN)} for part in content]
+
+
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     match part["type"]:
         case "text":
             return {"type": "text", "text": part["text"]}
         case "image_url":
-            return {"type": "image", "source": _source(part["image_url"]["url"])}
+            return _image(_source(part["image_url"]["url"]))
         case "file":
-            return _document(part["file"]["filename"], _source(part["file"]["file_data"]))
+            return _file(part["file"]["filename"], part["file"]["file_data"])
         case other:
             raise UnsupportedContent(f"{other} has no place in Anthropic's messages")
 
 
-def _document(title: str, source: dict[str, Any]) -> dict[str, Any]:
+def _image(source: dict[str, Any]) -> dict[str, Any]:
+    media_type = source.get("media_type")
+    if media_type is not None and media_type not in IMAGES:
+        raise UnsupportedContent(f"an image of type {media_type or 'unknown'} has no place")
+    return {"type": "image", "source": source}
+
+
+def _file(name: str, url: str) -> dict[str, Any]:
     """Return a file as Anthropic reads it: a picture is one, and text is sent as text."""
-    media_type = source.get("media_type", "")
+    source = _source(url)
+    if source["type"] == "url":
+        return _linked(name, source)
+    if source["media_type"] in _UNTOLD:
+        source = {**source, "media_type": _type_by(name)}
+    media_type = source["media_type"]
     if media_type.startswith("image/"):
+        return _image(source)
+    if media_type.startswith("text/") or media_type in _TEXTS:
+        source = _text_source(media_type, source["data"])
+    elif media_type != PDF:
+        raise UnsupportedContent(f"a file of type {media_type or 'unknown'} has no place")
+    return {"type": "document", "title": name, "source": source}
+
+
+def _linked(name: str, source: dict[str, Any]) -> dict[str, Any]:
+    """Return a file by its URL: a picture where its ending says so, else a PDF."""
+    media_type = _type_by(source["url"].partition("?")[0].partition("#")[0])
+    if media_type in IMAGES:
         return {"type": "image", "source": source}
-    if media_type.startswith("text/") or media_type == "application/json":
-        try:
-            text = base64.b64decode(source["data"], validate=True).decode()
-        except ValueError as error:
-            raise UnsupportedContent(f"{media_type} that is no text") from error
-        source = {"type": "text", "media_type": "text/plain", "data": text}
-    return {"type": "document", "title": title, "source": source}
+    if media_type not in {"", PDF}:
+        raise UnsupportedContent(f"a file of type {media_type} has no place by its URL")
+    return {"type": "document", "title": name, "source": source}
+
+
+def _text_source(media_type: str, data: str) -> dict[str, Any]:
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except ValueError as error:
+        raise UnsupportedContent(f"{media_type} that is no text") from error
+    return {"type": "text", "media_type": "text/plain", "data": text}
+
+
+def _type_by(name: str) -> str:
+    """Return the type that a name's ending tells, empty for none."""
+    return _BY_ENDING.get(name.rpartition(".")[2].lower(), "")
 
 
 def _source(url: str) -> dict[str, Any]:
+    """Return what a URL is: a link, or data with its type, empty where it tells none."""
     if not url.startswith("data:"):
         return {"type": "url", "url": url}
     about, _, data = url.removeprefix("data:").partition(",")
-    return {"type": "base64", "media_type": about.partition(";")[0], "data": data}
+    if ";base64" not in about.lower():
+        raise UnsupportedContent("a data URL that is not base64 has no place")
+    told = about.partition(";")[0].strip().lower()
+    media_type = "image/jpeg" if told == "image/jpg" else told
+    return {"type": "base64", "media_type": media_type, "data": data}
 
 
 def read_body(body: Any) -> tuple[dict[str, Any], str | None, Any]:

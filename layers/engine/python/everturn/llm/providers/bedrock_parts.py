@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from everturn.llm.failure import FailureCode, ModelFailed
+from everturn.llm.formats import anthropic as messages_format
 from everturn.llm.providers.media import (
     File,
     Linked,
@@ -27,8 +28,7 @@ MAX_NAME_CHARS: Final = 200
 ATTACHED: Final = "[Everturn] See the file."
 """Stands beside a document that nobody wrote anything with: there must be text."""
 
-NOT_SAID_AGAIN: Final = "[Everturn] (a file)"
-"""Stands for a file that a model made: only users may show files."""
+NOT_SAID_AGAIN: Final = messages_format.NOT_SAID_AGAIN
 
 IMAGES: Final = {
     "image/png": "png",

@@ -12,9 +12,11 @@ from typing import Any, Final
 from everturn.llm.formats.anthropic import budget_of, thinking_of
 from everturn.llm.providers.anthropic import FINAL_REPORT, FINAL_TOLD, SERIAL, with_limit
 from everturn.llm.providers.bedrock_messages import Turns, said_blocks
+from everturn.llm.providers.bedrock_parts import BEDROCK
 from everturn.llm.providers.bedrock_traits import Traits, traits_of
 from everturn.llm.providers.claude import effort_of, own_thinking, takes_temperature
 from everturn.llm.providers.http_model import Asked
+from everturn.llm.providers.media import unsupported
 from everturn.llm.providers.names import to_call_id
 from everturn.llm.providers.replays import replayed
 from everturn.llm.providers.schemas import NO_ARGUMENTS, object_schema
@@ -71,12 +73,15 @@ def final_tool(request: Mapping[str, Any]) -> str | None:
 
 
 def _system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the texts of the system messages."""
+    """Return the texts of the system messages, which show nothing."""
     texts: list[dict[str, Any]] = []
     for message in messages:
         content = message.get("content") if message["role"] == "system" else None
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
-        told = "".join(part["text"] for part in parts if part["type"] == "text")
+        for part in parts:
+            if part["type"] != "text":
+                raise unsupported(f"{part['type']} in a system message", BEDROCK)
+        told = "".join(part["text"] for part in parts)
         if told.strip():
             texts.append({"text": told})
     return texts
