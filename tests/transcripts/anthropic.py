@@ -65,7 +65,7 @@ class AnthropicRule(StrEnum):
     """At least 1024 tokens, and less than `max_tokens`."""
 
     THINKING_FIRST = "anthropic.thinking_first"
-    """With thinking, the assistant message whose tools were just run begins with its thinking."""
+    """With thinking, a loop of calls that is under way began with it."""
 
     THINKING_TEMPERATURE = "anthropic.thinking_temperature"
     SETTING = "anthropic.setting"
@@ -232,8 +232,10 @@ def _thinking(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
         yield Refusal(AnthropicRule.THINKING_BUDGET, "thinking", f"{budget} of {most}")
     if body.get("temperature", 1) != 1:
         yield Refusal(AnthropicRule.THINKING_TEMPERATURE, "temperature")
-    if len(messages) > 1 and any(one["type"] == "tool_result" for one in blocks_of(messages[-1])):
-        first = next(iter(blocks_of(messages[-2])), {})
-        if first.get("type") not in {"thinking", "redacted_thinking"}:
-            where = f"messages.{len(messages) - 2}"
-            yield Refusal(AnthropicRule.THINKING_FIRST, where, repr(first.get("type")))
+    begin = len(messages)
+    while begin > 1 and any(one["type"] == "tool_result" for one in blocks_of(messages[begin - 1])):
+        begin -= 2
+    first = next(iter(blocks_of(messages[begin])), {}) if begin < len(messages) else None
+    if first is not None and first.get("type") not in {"thinking", "redacted_thinking"}:
+        where = f"messages.{begin}"
+        yield Refusal(AnthropicRule.THINKING_FIRST, where, repr(first.get("type")))

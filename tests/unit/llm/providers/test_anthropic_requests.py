@@ -287,3 +287,113 @@ def test_the_routes_own_limit_is_sent_where_nobody_names_one() -> None:
     assert made["max_tokens"] == 32_000
     assert body()["max_tokens"] == 8192
     assert body(max_completion_tokens=5)["max_tokens"] == 5
+
+
+NEXT = {**CALL, "id": "toolu_2"}
+STEPS: list[dict[str, Any]] = [
+    *LOOP,
+    {"id": "a2", "role": "assistant", "tool_calls": [NEXT]},
+    {"role": "tool", "tool_call_id": "toolu_2", "name": "get.weather", "content": "windy"},
+]
+
+
+def test_thinking_stays_on_through_all_steps_of_a_loop() -> None:
+    """Only the first step of a loop begins with thinking: what follows a result need not."""
+    made = body(messages=STEPS, tools=[TOOL], replays={"a1": SIGNED}, reasoning={"effort": "low"})
+
+    assert made["thinking"]["type"] == "enabled"
+    assert [str(one) for one in refusals(unmarked(made))] == []
+
+
+@pytest.mark.parametrize("limit", [500, 64_000])
+def test_a_temperature_beside_thinking_does_not_fail_the_call(limit: int) -> None:
+    made = body(
+        "claude-opus-4-6",
+        reasoning={"effort": "low"},
+        temperature=0.5,
+        max_completion_tokens=limit,
+    )
+
+    assert made["thinking"]["type"] == "adaptive"
+    assert "temperature" not in made
+
+
+@pytest.mark.parametrize(
+    "schema", [{"anyOf": [REPORT]}, {"$ref": "#/$defs/r", "$defs": {"r": REPORT}}, {"title": "R"}]
+)
+def test_a_structured_answer_may_have_any_schema(schema: dict[str, Any]) -> None:
+    made = body(output_schema=schema)
+
+    assert made["tools"][-1]["input_schema"]["type"] == "object"
+    assert [str(one) for one in refusals(unmarked(made))] == []
+
+
+BOUND = "claude-opus-5-5"
+
+
+def kinds(messages: list[dict[str, Any]], model: str, *replays: str) -> list[list[str]]:
+    """Return the kinds of blocks of each turn of the assistant."""
+    signed = Replay("anthropic", model, SIGNED.blocks)
+    made = body(model, messages=messages, tools=[TOOL], replays=dict.fromkeys(replays, signed))
+    turns = [_listed(turn)["content"] for turn in made["messages"] if turn["role"] == "assistant"]
+    return [[block["type"] for block in turn] for turn in turns]
+
+
+def test_a_conversation_that_was_cut_since_goes_on_where_thinking_is_bound_to_it() -> None:
+    """Anthropic answers 400, "bound to a different conversation", to thinking of earlier turns."""
+    messages = [
+        *STEPS,
+        {"id": "a3", "role": "assistant", "content": "Windy."},
+        {"id": "u2", "role": "user", "content": "And now?"},
+        {"id": "a4", "role": "assistant", "tool_calls": [{**CALL, "id": "toolu_4"}]},
+        {"role": "tool", "tool_call_id": "toolu_4", "name": "get.weather", "content": "wet"},
+    ]
+    thought = ["thinking", "redacted_thinking", "text", "tool_use"]
+
+    assert kinds(messages, BOUND, "a1", "a4") == [
+        ["text", "tool_use"],
+        ["tool_use"],
+        ["text"],
+        thought,
+    ]
+    assert kinds(messages, OPUS, "a1", "a4") == [thought, ["tool_use"], ["text"], thought]
+
+
+def test_thinking_that_came_after_an_answer_stays_away_where_it_is_bound() -> None:
+    """A note of ours stood between the two, which is not there any more."""
+    messages = [
+        LOOP[0],
+        {"id": "a0", "role": "assistant", "content": "Well."},
+        *LOOP[1:],
+    ]
+
+    assert kinds(messages, BOUND, "a1") == [["text", "text", "tool_use"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "limit"),
+    [
+        ("claude-opus-5", None, 32_000),
+        ("claude-opus-5-5", "none", 32_000),
+        ("claude-opus-5", "xhigh", 32_768 + 8192),
+        (OPUS, None, 8192),
+    ],
+)
+def test_a_model_that_thinks_unasked_has_room_for_it(
+    model: str, effort: str | None, limit: int
+) -> None:
+    assert body(model, reasoning={"effort": effort} if effort else None)["max_tokens"] == limit
+    assert body(model, max_completion_tokens=5)["max_tokens"] == 5
+
+
+def test_a_blank_system_prompt_is_no_block_to_be_cached() -> None:
+    made = body(messages=[{"role": "system", "content": " "}, LOOP[0]])
+
+    assert "system" not in made
+
+
+def test_a_picture_in_a_system_message_fails_the_call() -> None:
+    with pytest.raises(ModelFailed, match="system message") as failed:
+        body(messages=[{"role": "system", "content": [PICTURE]}, LOOP[0]])
+
+    assert failed.value.reason == "unsupported_content"

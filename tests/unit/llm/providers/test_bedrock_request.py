@@ -176,6 +176,41 @@ def test_a_loop_that_did_not_begin_with_thinking_goes_on_without() -> None:
     assert ["additionalModelRequestFields" in body for body in bodies] == [False, True]
 
 
+def signed(model: str) -> Replay:
+    """Return a call as a model thought about it."""
+    thought = {"type": "reasoning", "thinking": "Hm.", "signature": "c2ln"}
+    return Replay("bedrock", model, (thought, {"type": "tool-call", "id": "c1", "name": "add"}))
+
+
+def test_thinking_stays_on_through_all_steps_of_a_loop() -> None:
+    steps = [*LOOP, called("c2", message_id="b"), result("c2", "2")]
+
+    body = parameters(
+        *steps, model=CLAUDE, tools=[ADD], reasoning=HIGH, replays={"a": signed(CLAUDE)}
+    )
+
+    assert body["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
+    assert refused(body) == []
+
+
+def test_thinking_leaves_room_for_the_answer() -> None:
+    body = parameters(model=CLAUDE, reasoning=HIGH, max_completion_tokens=4096)
+
+    assert body["additionalModelRequestFields"]["thinking"]["budget_tokens"] == 2048
+    assert body["inferenceConfig"] == {"maxTokens": 4096}
+
+
+@pytest.mark.parametrize(("model", "goes_back"), [(OPUS_4_7, True), (OPUS_5_5, False)])
+def test_thinking_of_earlier_turns_stays_away_where_it_is_bound_to_them(
+    model: str, goes_back: bool
+) -> None:
+    under_way = parameters(*LOOP, model=model, tools=[ADD], replays={"a": signed(model)})
+    over = parameters(*LOOP, user("Hm?"), model=model, tools=[ADD], replays={"a": signed(model)})
+
+    assert "reasoningContent" in under_way["messages"][1]["content"][0]
+    assert ("reasoningContent" in over["messages"][1]["content"][0]) is goes_back
+
+
 @pytest.mark.parametrize(
     ("model", "in_system", "in_tools", "in_messages"),
     [

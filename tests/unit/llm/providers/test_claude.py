@@ -50,6 +50,8 @@ def test_late_models_have_no_temperature() -> None:
         ("claude-opus-5", True),
         ("us.anthropic.claude-opus-5-5", False),
         ("claude-fable-5", True),
+        ("claude-haiku-5-5", True),
+        ("us.anthropic.claude-haiku-5-5", True),
         ("claude-fable-5-1", False),
         ("claude-mythos-5", False),
         ("claude-mythos-preview", False),
@@ -78,6 +80,22 @@ def test_late_models_cannot_be_made_to_call_a_tool(model: str, can: bool) -> Non
             {
                 "thinking": {"type": "adaptive", "display": "summarized"},
                 "output_config": {"effort": "high"},
+            },
+        ),
+        (
+            "claude-opus-4-6",
+            {"max_tokens": 20_000},
+            {
+                "thinking": {"type": "adaptive", "display": "summarized"},
+                "output_config": {"effort": "high"},
+            },
+        ),
+        (
+            "claude-opus-4-7",
+            {"max_tokens": 20_000},
+            {
+                "thinking": {"type": "adaptive", "display": "summarized"},
+                "output_config": {"effort": "xhigh"},
             },
         ),
         (
@@ -130,6 +148,14 @@ def test_a_budget_stands_for_the_effort_it_fits_in() -> None:
         ),
         (
             {"model": "claude-opus-5", "tool_choice": "required", "reasoning": {"effort": "none"}},
+            {"type": "any"},
+        ),
+        (
+            {
+                "model": "claude-opus-4-6",
+                "tool_choice": "required",
+                "reasoning": {"effort": "low"},
+            },
             {"type": "any"},
         ),
         ({"model": "claude-opus-5-5", "output_schema": {"type": "object"}}, {"type": "auto"}),

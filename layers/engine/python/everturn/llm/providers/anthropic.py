@@ -14,12 +14,21 @@ from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.formats import anthropic as messages_format
 from everturn.llm.formats.anthropic import UnsupportedContent
 from everturn.llm.providers.blocks import Blocks
-from everturn.llm.providers.claude import can_be_forced, own_thinking, takes_temperature
+from everturn.llm.providers.claude import (
+    LONG_MAX_TOKENS,
+    bound_replays,
+    can_be_forced,
+    has_budget,
+    own_thinking,
+    takes_temperature,
+    thinks_unasked,
+)
 from everturn.llm.providers.http_model import Asked, Encoded, frame_object, key_of
 from everturn.llm.providers.loose import count_of, index_of, object_of, text_of
 from everturn.llm.providers.names import to_call_id
 from everturn.llm.providers.refusal import ErrorBody, error_body, failed_stream
 from everturn.llm.providers.replays import Said, replayed
+from everturn.llm.providers.schemas import object_schema
 from everturn.llm.providers.shape import Shaped, shaped, withdrawn_tools
 from everturn.outbound.sse import SseFrame
 from everturn.protocol.llm import Usage
@@ -45,9 +54,10 @@ class AnthropicWire:
         beside = asked.beside
         reserved = FINAL_REPORT if asked.request.get("output_schema") else ""
         shape = shaped(with_limit(asked), takes_turns=True, reserved=reserved)
+        model = asked.request["model"]
+        replays = bound_replays(shape.messages, beside.replays, model)
         said = {
-            one.message_id: [*_said_blocks(one)]
-            for one in replayed(shape.messages, beside.replays, asked.request["model"])
+            one.message_id: [*_said_blocks(one)] for one in replayed(shape.messages, replays, model)
         }
         failed = frozenset(map(to_call_id, asked.failed))
         try:
@@ -56,11 +66,7 @@ class AnthropicWire:
             raise ModelFailed(
                 str(error), FailureCode.INVALID_REQUEST, reason="unsupported_content"
             ) from error
-        body |= own_thinking(asked.request)
-        if not _may_think(body):
-            body.pop("thinking", None)
-        if not takes_temperature(body["model"]):
-            body.pop("temperature", None)
+        _set_thinking(body, shape.request)
         _offer_tools(body, shape, asked.request)
         _leave_choice(body)
         _mark_for_cache(body)
@@ -86,20 +92,36 @@ def with_limit(asked: Asked) -> Mapping[str, Any]:
     return {**asked.request, "max_completion_tokens": asked.beside.default_max_tokens}
 
 
+def _set_thinking(body: dict[str, Any], request: Mapping[str, Any]) -> None:
+    """Set how the model thinks, and what depends on it: its limit, and its temperature."""
+    body |= own_thinking(request)
+    if not _may_think(body):
+        body.pop("thinking", None)
+    if not request.get("max_completion_tokens") and thinks_unasked(body["model"]):
+        body["max_tokens"] = max(body["max_tokens"], LONG_MAX_TOKENS)
+    thinks = body.get("thinking", {"type": "disabled"})["type"] != "disabled"
+    if thinks or not takes_temperature(body["model"]):
+        body.pop("temperature", None)
+
+
 def _may_think(body: Mapping[str, Any]) -> bool:
     """Return whether `thinking` may stay as it is.
 
     With a budget, a loop that is under way must have begun with thinking; one that another model
     began, or that was made up, goes on without. Source: "Extended thinking with tool use".
     """
-    if body.get("thinking", {}).get("type") != "enabled":
+    if not has_budget(body.get("thinking", {})):
         return True
-    *earlier, last = body["messages"]
-    blocks = last["content"] if isinstance(last["content"], list) else []
-    if not any(block["type"] == "tool_result" for block in blocks):
+    turns = [
+        turn["content"] if isinstance(turn["content"], list) else [] for turn in body["messages"]
+    ]
+    begin = len(turns)
+    while begin > 0 and any(block["type"] == "tool_result" for block in turns[begin - 1]):
+        begin -= 2
+    if begin == len(turns):
         return True
-    before = earlier[-1]["content"] if earlier else ""
-    return isinstance(before, list) and before[0]["type"] in {"thinking", REDACTED}
+    first = turns[begin] if begin >= 0 else []
+    return bool(first) and first[0]["type"] in {"thinking", REDACTED}
 
 
 def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]) -> None:
@@ -110,7 +132,7 @@ def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]
     schema = request.get("output_schema")
     if not schema:
         return
-    final = _declared(FINAL_REPORT, FINAL_TOLD, schema)
+    final = _declared(FINAL_REPORT, FINAL_TOLD, object_schema(schema))
     is_last = not shape.tools  # nothing else is left to do
     body["tools"] = [*body.get("tools", ()), final]
     choice = shape.request.get("tool_choice")
@@ -121,10 +143,9 @@ def _offer_tools(body: dict[str, Any], shape: Shaped, request: Mapping[str, Any]
 
 
 def _leave_choice(body: dict[str, Any]) -> None:
-    """Let a model choose that thinks, or cannot be forced. Source: "Define tools"."""
+    """Let a model choose that has a budget, or cannot be forced. Source: "Define tools"."""
     is_forced = body.get("tool_choice", {}).get("type") in {"any", "tool"}
-    thinks = body.get("thinking", {"type": "disabled"})["type"] != "disabled"
-    if is_forced and (thinks or not can_be_forced(body["model"])):
+    if is_forced and (has_budget(body.get("thinking", {})) or not can_be_forced(body["model"])):
         kept = {name: on for name, on in body["tool_choice"].items() if name == SERIAL}
         body["tool_choice"] = {**kept, "type": "auto"}
 

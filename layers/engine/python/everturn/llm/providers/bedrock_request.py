@@ -14,7 +14,13 @@ from everturn.llm.providers.anthropic import FINAL_REPORT, FINAL_TOLD, SERIAL, w
 from everturn.llm.providers.bedrock_messages import Turns, said_blocks
 from everturn.llm.providers.bedrock_parts import BEDROCK
 from everturn.llm.providers.bedrock_traits import Traits, traits_of
-from everturn.llm.providers.claude import effort_of, own_thinking, takes_temperature
+from everturn.llm.providers.claude import (
+    bound_replays,
+    effort_of,
+    has_budget,
+    own_thinking,
+    takes_temperature,
+)
 from everturn.llm.providers.http_model import Asked
 from everturn.llm.providers.media import unsupported
 from everturn.llm.providers.names import to_call_id
@@ -41,16 +47,17 @@ def to_parameters(asked: Asked) -> tuple[dict[str, Any], Shaped]:
     request = with_limit(asked)
     traits = traits_of(request["model"])
     shape = shaped(request, takes_turns=True, reserved=final_tool(request) or "")
+    replays = bound_replays(shape.messages, asked.beside.replays, request["model"])
     said = {
         one.message_id: [*said_blocks(one)]
-        for one in replayed(shape.messages, asked.beside.replays, request["model"])
+        for one in replayed(shape.messages, replays, request["model"])
     }
     turns = Turns(frozenset(map(to_call_id, asked.failed)), said, traits.reads_result_files)
     body: dict[str, Any] = {"modelId": request["model"], "messages": turns.of(shape.messages)}
     if system := _system(shape.messages):
         body["system"] = system
     more = _thinking(request, traits, body["messages"])
-    tools = _tool_config(shape, request, traits, thinks=_does_think(more))
+    tools = _tool_config(shape, request, traits, has_budget=has_budget(more.get("thinking", {})))
     if settings := _settings(request, traits, more):
         body["inferenceConfig"] = settings
     if tools:
@@ -111,9 +118,12 @@ def _may_think(turns: Sequence[Mapping[str, Any]]) -> bool:
 
     A loop that is under way must have begun with thinking. Source: "Extended thinking".
     """
-    if "toolResult" not in turns[-1]["content"][0]:
+    begin = len(turns)
+    while begin > 0 and "toolResult" in turns[begin - 1]["content"][0]:
+        begin -= 2
+    if begin == len(turns):
         return True
-    return len(turns) > 1 and "reasoningContent" in turns[-2]["content"][0]
+    return begin >= 0 and "reasoningContent" in turns[begin]["content"][0]
 
 
 def _does_think(more: Mapping[str, Any]) -> bool:
@@ -144,7 +154,7 @@ def _settings(
 
 
 def _tool_config(
-    shape: Shaped, request: Mapping[str, Any], traits: Traits, *, thinks: bool
+    shape: Shaped, request: Mapping[str, Any], traits: Traits, *, has_budget: bool
 ) -> dict[str, Any]:
     """Return `toolConfig`, empty where no tool has to be declared.
 
@@ -161,7 +171,7 @@ def _tool_config(
         tools.append(_tool({"name": final, "description": FINAL_TOLD, "input": schema}, traits))
     if not tools:
         return {}
-    can_be_forced = traits.can_be_forced and not (traits.is_claude and thinks)
+    can_be_forced = traits.can_be_forced and not has_budget
     choice = _choice(shape, final, is_known=traits.reads_result_files) if can_be_forced else {}
     return {"tools": tools, "toolChoice": choice} if choice else {"tools": tools}
 
