@@ -13,31 +13,11 @@ from hypothesis import strategies as st
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.anthropic import FINAL_REPORT, AnthropicWire
 from everturn.ports.model import Account, Replay
-from neutral_requests import LINKED, PAPER, PICTURE, REPORT, asked, requests
+from neutral_requests import REPORT, asked, requests
 from providers.official_models import refusals_anthropic
 from transcripts.anthropic import refusals
 from transcripts.judge import unmarked
-
-SONNET = "claude-sonnet-4-5"
-OPUS = "claude-opus-4-7"
-CALL = {
-    "id": "toolu_1",
-    "type": "function",
-    "function": {"name": "get.weather", "arguments": '{"city":"Bern"}'},
-}
-LOOP: list[dict[str, Any]] = [
-    {"id": "u1", "role": "user", "content": "How is it in Bern?"},
-    {"id": "a1", "role": "assistant", "content": "I look.", "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "toolu_1", "name": "get.weather", "content": "sunny"},
-]
-TOOL = {"name": "get.weather", "description": "Tells it."}
-
-
-def body(model: str = SONNET, messages: Any = None, **more: Any) -> dict[str, Any]:
-    beside = {name: more.pop(name) for name in ("replays", "failed", "account") if name in more}
-    request = {"model": model, "messages": messages or LOOP[:1], **more}
-    return dict(AnthropicWire().encode(asked(request, **beside)).body)
-
+from unit.llm.providers.anthropic_calls import CALL, LOOP, OPUS, SONNET, TOOL, body
 
 MODELS = st.sampled_from([SONNET, OPUS, "claude-3-5-haiku-latest", "claude-opus-5-5"])
 
@@ -251,34 +231,6 @@ def test_tools_of_the_past_are_declared_and_not_to_be_called() -> None:
     assert made["tool_choice"] == {"type": "none"}
 
 
-@pytest.mark.parametrize("part", [PICTURE, LINKED, PAPER])
-def test_pictures_and_papers_have_their_blocks(part: dict[str, Any]) -> None:
-    made = body(messages=[{"role": "user", "content": [part]}])
-
-    assert refusals_anthropic(made) == []
-    assert made["messages"][0]["content"][0]["type"] in {"image", "document"}
-
-
-def test_pictures_in_results_stay_in_them() -> None:
-    made = body(messages=[*LOOP[:2], {**LOOP[2], "content": [PICTURE]}], tools=[TOOL])
-
-    assert made["messages"][2]["content"][0]["content"][0]["type"] == "image"
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}},
-        {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
-    ],
-)
-def test_sound_and_video_are_refused_by_name(part: dict[str, Any]) -> None:
-    with pytest.raises(ModelFailed, match=part["type"]) as failed:
-        body(messages=[{"role": "user", "content": [part]}])
-
-    assert failed.value.reason == "unsupported_content"
-
-
 def test_the_routes_own_limit_is_sent_where_nobody_names_one() -> None:
     request = {"model": SONNET, "messages": LOOP[:1]}
 
@@ -390,10 +342,3 @@ def test_a_blank_system_prompt_is_no_block_to_be_cached() -> None:
     made = body(messages=[{"role": "system", "content": " "}, LOOP[0]])
 
     assert "system" not in made
-
-
-def test_a_picture_in_a_system_message_fails_the_call() -> None:
-    with pytest.raises(ModelFailed, match="system message") as failed:
-        body(messages=[{"role": "system", "content": [PICTURE]}, LOOP[0]])
-
-    assert failed.value.reason == "unsupported_content"

@@ -394,10 +394,3 @@ def test_arguments_that_no_json_can_hold_do_not_end_the_session(arguments: str) 
     body = parameters(user("Add."), call, result("c1", "1"))
 
     assert body["messages"][1]["content"][0]["toolUse"]["input"] == {}
-
-
-def test_a_picture_in_a_system_message_is_refused_and_does_not_vanish() -> None:
-    with pytest.raises(ModelFailed, match="image_url in a system message") as raised:
-        parameters({"role": "system", "content": [image()]}, user("Hi."))
-
-    assert raised.value.reason == "unsupported_content"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from everturn.llm.failure import ModelFailed
 from everturn.ports.model import Replay
 from unit.llm.providers.converse_calls import (
     ADD,
@@ -29,6 +30,7 @@ from unit.llm.providers.converse_calls import (
     SCHEMA,
     called,
     file,
+    image,
     parameters,
     refused,
     result,
@@ -321,3 +323,10 @@ def test_what_was_sent_once_is_sent_again_as_it_was() -> None:
         "content"
     ]
     assert (one["system"], one["toolConfig"]) == (other["system"], other["toolConfig"])
+
+
+def test_a_picture_in_a_system_message_is_refused_and_does_not_vanish() -> None:
+    with pytest.raises(ModelFailed, match="image_url in a system message") as raised:
+        parameters({"role": "system", "content": [image()]}, user("Hi."))
+
+    assert raised.value.reason == "unsupported_content"

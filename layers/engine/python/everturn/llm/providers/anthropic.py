@@ -25,6 +25,7 @@ from everturn.llm.providers.claude import (
 )
 from everturn.llm.providers.http_model import Asked, Encoded, frame_object, key_of
 from everturn.llm.providers.loose import count_of, index_of, object_of, text_of
+from everturn.llm.providers.media import document_of, image_of
 from everturn.llm.providers.names import to_call_id
 from everturn.llm.providers.refusal import ErrorBody, error_body, failed_stream
 from everturn.llm.providers.replays import Said, replayed
@@ -61,7 +62,7 @@ class AnthropicWire:
         }
         failed = frozenset(map(to_call_id, asked.failed))
         try:
-            body = messages_format.to_body(shape.request, failed, said)
+            body = messages_format.to_body(_with_files(shape), failed, said)
         except UnsupportedContent as error:
             raise ModelFailed(
                 str(error), FailureCode.INVALID_REQUEST, reason="unsupported_content"
@@ -83,6 +84,30 @@ class AnthropicWire:
                 )
             ),
         )
+
+
+def _with_files(shape: Shaped) -> Mapping[str, Any]:
+    """Return a request whose links are public, and whose files by value have their types.
+
+    Raises `ModelFailed` for others.
+    """
+    messages = [
+        message
+        if message.get("content") is None or isinstance(message["content"], str)
+        else {**message, "content": [_file_part(part) for part in message["content"]]}
+        for message in shape.messages
+    ]
+    return {**shape.request, "messages": messages}
+
+
+def _file_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    match part["type"]:
+        case "image_url":
+            return {**part, "image_url": {"url": image_of(part).url}}
+        case "file":
+            return {**part, "file": {**part["file"], "file_data": document_of(part).url}}
+        case _:
+            return part
 
 
 def with_limit(asked: Asked) -> Mapping[str, Any]:
