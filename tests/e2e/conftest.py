@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.client import Client, new_id
+from e2e.command import COMMANDS
 from e2e.invariants import check_session
 from e2e.scripted_function import REGISTERED, ScriptedFunction
 from e2e.scripted_worker import ScriptedWorker, scripted_worker
@@ -34,10 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
-    """Stop the shared runtime behind the last test here: others start their own."""
+    """Stop what tests share behind the last one here: others start their own."""
     yield
     if nextitem is None or HERE not in nextitem.path.parents:
         STAGE.stop()
+        COMMANDS.stop()
 
 
 pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(pytest_runtest_teardown)

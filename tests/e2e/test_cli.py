@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +12,9 @@ import httpx
 import pytest
 
 from e2e.client import Client
-from e2e.stage import ROOT
+from e2e.command import cold_everturn, everturn, everturn_dev
 
-EVERTURN = [sys.executable, "-c", "from everturn_local.cli import app; app()"]
 STOPS_WITHIN_S = 5
-
-
-@contextmanager
-def everturn_dev(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Run `everturn dev --json`; gives the process and what its first line says."""
-    process = subprocess.Popen(  # noqa: S603  our own command
-        [*EVERTURN, "dev", "--json", *options],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        yield process, json.loads(process.stdout.readline())
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
 
 
 def free_port() -> int:
@@ -55,18 +26,19 @@ def free_port() -> int:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_dev_says_where_it_is_serves_and_stops_cleanly_when_told(number: signal.Signals) -> None:
-    with everturn_dev() as (process, about):
+    with everturn_dev() as (dev, about):
         client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
         ended = client.run("hello")
         client.close()
 
-        process.send_signal(number)
+        dev.run.send_signal(number)
         before = time.monotonic()
-        rest, errors = process.communicate(timeout=STOPS_WITHIN_S + 5)
+        status = dev.run.wait(STOPS_WITHIN_S + 5)
+        rest, errors = dev.output()
 
     assert sorted(about) == ["api_key", "http_url", "workspace", "ws_url"]
     assert ended.answer == "echo: hello"
-    assert process.returncode == 0
+    assert status == 0
     assert time.monotonic() - before < STOPS_WITHIN_S
     assert "Traceback" not in errors
     assert rest == ""
@@ -90,25 +62,26 @@ def test_dev_takes_its_port_its_key_and_its_workspace() -> None:
 
 
 def test_dev_stops_in_the_middle_of_a_turn() -> None:
-    with everturn_dev() as (process, about):
+    with everturn_dev() as (dev, about):
         client = Client(about["http_url"], about["ws_url"], about["api_key"], about["workspace"])
         client.start("[[say:a]][[sleep:30000]][[say:b]]")
         client.close()
 
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=STOPS_WITHIN_S + 5)
+        dev.run.send_signal(signal.SIGTERM)
+        status = dev.run.wait(STOPS_WITHIN_S + 5)
+        _, errors = dev.output()
 
-    assert process.returncode == 0
+    assert status == 0
     assert "Traceback" not in errors
 
 
 def test_dev_that_is_told_to_stop_again_and_again_does_not_hang() -> None:
     """`make dev` hung where make and the terminal both passed Ctrl-C on."""
-    with everturn_dev() as (process, _):
+    with everturn_dev() as (dev, _):
         for _ in range(20):
-            process.send_signal(signal.SIGTERM)
+            dev.run.send_signal(signal.SIGTERM)
 
-        assert process.wait(timeout=20) == 0
+        assert dev.run.wait(20) == 0
 
 
 def test_dev_on_a_port_that_is_taken_says_so() -> None:
@@ -123,7 +96,7 @@ def test_dev_on_a_port_that_is_taken_says_so() -> None:
 
 
 def test_demo_shows_a_whole_turn_and_its_cost() -> None:
-    run = everturn("demo")
+    run = cold_everturn("demo")
 
     assert run.returncode == 0, run.stderr
     shown = run.stdout
@@ -136,28 +109,11 @@ def test_demo_shows_a_whole_turn_and_its_cost() -> None:
 
 
 def test_help_is_there() -> None:
-    run = everturn("--help")
+    run = cold_everturn("--help")
 
     assert run.returncode == 0
     assert "dev" in run.stdout
     assert "demo" in run.stdout
-
-
-def everturn(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    return subprocess.run(  # noqa: S603  our own command
-        [*EVERTURN, *arguments],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "COLUMNS": "200",
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 WORKER = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from e2e.client import new_id
-from e2e.test_cli import everturn_dev
+from e2e.command import everturn_dev
 from e2e.test_cli_remote import done, failed, told
 from e2e.waiting import until
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from e2e.command import cold_everturn, everturn
 from e2e.stage import ROOT
-from e2e.test_cli import everturn
 
 EVENTS = ROOT / "events"
 
@@ -49,7 +49,7 @@ def test_an_event_that_the_handler_fails_on_is_a_failure(tmp_path: Path) -> None
     event = tmp_path / "event.json"
     event.write_text("{}")
 
-    run = everturn("invoke", "authorizer", "-e", str(event))
+    run = cold_everturn("invoke", "authorizer", "-e", str(event))
 
     assert run.returncode == 1
     assert json.loads(run.stdout)["errorType"] == "KeyError"

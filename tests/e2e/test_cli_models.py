@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from e2e.client import Client, new_id
-from e2e.test_cli import everturn, everturn_dev
+from e2e.command import everturn, everturn_dev
 from e2e.test_cli_remote import done, failed, told
 from providers.frames import DONE, frame
 from providers.scripted import Answer, ScriptedProvider

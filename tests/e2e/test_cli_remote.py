@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from e2e.client import new_id
+from e2e.command import EVERTURN, everturn, everturn_dev
 from e2e.stage import ROOT
-from e2e.test_cli import EVERTURN, everturn, everturn_dev
 
 AGENTS = """
 agents:

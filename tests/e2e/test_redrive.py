@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from e2e.client import Client
-from e2e.test_cli import everturn, everturn_dev
+from e2e.command import everturn, everturn_dev
 from e2e.waiting import until
 from everturn.ports.sessions import Quarantine, SessionKey
 from everturn.store.blobs import NoBlobs

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from e2e.client import Client, message_body
+from e2e.command import everturn_dev
 from e2e.stage import Setup
-from e2e.test_cli import everturn_dev
 from everturn_local.runtime import LocalRuntime
 
 OURS = "https://app.example.com"

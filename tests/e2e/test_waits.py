@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from e2e.client import Client, Turn, new_id
+from e2e.command import everturn
 from e2e.stage import ROOT, Setup
-from e2e.test_cli import everturn
 from e2e.timers import wait_for_timer
 from e2e.waiting import until
 from everturn_local.runtime import LocalRuntime
