@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from everturn_local.bell import Bell
 from everturn_local.clock import LocalClock
+from everturn_local.patches.dynamodb_answers import dynamodb_answers
 from everturn_local.patches.dynamodb_lock import dynamodb_lock
 from everturn_local.patches.dynamodb_query import dynamodb_query
 from everturn_local.patches.dynamodb_streams import dynamodb_streams
@@ -35,6 +36,7 @@ def patched_moto(clock: LocalClock, stream_bell: Bell, invoke: Invoke) -> Iterat
             dynamodb_transactions(),
             dynamodb_streams(stream_bell),
             dynamodb_query(),
+            dynamodb_answers(),
             sqs_fifo(clock),
             lambda_invoke(invoke),
             states_jsonata(),
@@ -52,5 +54,11 @@ def patched_moto(clock: LocalClock, stream_bell: Bell, invoke: Invoke) -> Iterat
 @contextmanager
 def patched_dynamodb() -> Iterator[None]:
     """Only the DynamoDB patches, for tests of a store on plain `mock_aws`."""
-    with dynamodb_lock(), dynamodb_transactions(), dynamodb_streams(Bell()), dynamodb_query():
+    with (
+        dynamodb_lock(),
+        dynamodb_transactions(),
+        dynamodb_streams(Bell()),
+        dynamodb_query(),
+        dynamodb_answers(),
+    ):
         yield

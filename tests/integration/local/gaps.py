@@ -28,6 +28,7 @@ GAPS: tuple[Gap, ...] = (
     tables.a_creating_update_gets_two_records,
     tables.an_iterator_dies_with_a_cancelled_transaction,
     tables.a_query_sorts_the_whole_table,
+    tables.an_attribute_is_searched_for_every_type,
     tables.consumed_capacity_is_constant,
     queues.a_timed_out_batch_comes_back_in_another_order,
     queues.a_deleted_message_is_not_deduplicated,

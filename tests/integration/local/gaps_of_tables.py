@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from botocore.exceptions import ClientError
+from moto.core.serialize import ResponseSerializer
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
@@ -175,6 +176,24 @@ def a_query_sorts_the_whole_table() -> bool:
     finally:
         DynamoType.__lt__ = less  # type: ignore[method-assign]
     return len(compared) > 100
+
+
+def an_attribute_is_searched_for_every_type() -> bool:
+    dynamodb = a_table()
+    dynamodb.put_item(TableName="t", Item=item("a"))
+    searched = []
+    search = ResponseSerializer.get_value
+
+    def counting(self: ResponseSerializer, value: Any, key: str, shape: Any) -> Any:
+        searched.append(key)
+        return search(self, value, key, shape)
+
+    ResponseSerializer.get_value = counting  # type: ignore[method-assign]
+    try:
+        dynamodb.get_item(TableName="t", Key=item("a"))
+    finally:
+        ResponseSerializer.get_value = search  # type: ignore[method-assign]
+    return "BOOL" in searched
 
 
 def consumed_capacity_is_constant() -> bool:

@@ -20,6 +20,7 @@ from moto.sqs.models import SQSBackend
 
 from everturn_local.bell import Bell
 from everturn_local.clock import LocalClock
+from everturn_local.patches.dynamodb_answers import dynamodb_answers
 from everturn_local.patches.dynamodb_lock import dynamodb_lock
 from everturn_local.patches.dynamodb_observed import dynamodb_observed, take_observed
 from everturn_local.patches.dynamodb_query import dynamodb_query
@@ -98,6 +99,7 @@ CLOSED: tuple[tuple[Gap, Patch], ...] = (
     (tables.a_creating_update_gets_two_records, streams),
     (tables.an_iterator_dies_with_a_cancelled_transaction, undone_streams),
     (tables.a_query_sorts_the_whole_table, dynamodb_query),
+    (tables.an_attribute_is_searched_for_every_type, dynamodb_answers),
     (queues.a_timed_out_batch_comes_back_in_another_order, fifo_queues),
     (queues.a_deleted_message_is_not_deduplicated, fifo_queues),
     (queues.deduplication_ignores_groups, fifo_queues),
