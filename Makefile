@@ -145,8 +145,8 @@ pytest: venv
 	@$(BIN)/python -m pytest --cov -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(RERUNS) $(ARGS)
 
 PROCESSES ?= 2
-# A test over sockets that met a busy machine is tried again, and the summary says so.
-RERUNS ?= --reruns 2 --reruns-delay 2
+# A test over sockets that met a busy machine is tried again, and the summary names it.
+RERUNS ?= --reruns 2 --reruns-delay 2 -raR
 
 # ---- deploying --------------------------------------------------------------------------------
 
