@@ -15,6 +15,7 @@ from everturn.push.frames import DeltaPush, EventPush
 from everturn.push.lane import LaneEnd, LaneLimits
 from everturn.push.lanes import Lanes
 from everturn.push.outcome import Failed, Gone, PushOutcome, Sent, Throttled, TooLarge
+from examples import per_cent
 from unit.push.gateway import QUICK, Gateway, delta, event, eventually
 
 
@@ -211,7 +212,7 @@ def test_an_idle_lane_has_no_thread(gateway: Gateway, lanes: Lanes) -> None:
     assert gateway.taken["c1"] == ["#1"]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=per_cent(40))
 @given(
     pushes=st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=20),
     outcomes=st.lists(st.sampled_from([Sent(), Throttled(), Failed("x")]), max_size=12),

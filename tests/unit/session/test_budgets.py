@@ -25,6 +25,7 @@ from everturn.session.evolve import fold
 from everturn.session.facts import Facts, Pinned
 from everturn.session.formats import format_of
 from everturn.session.state import Session, Spent
+from examples import per_cent
 from unit.session.building import Story, only, stamp, types
 from unit.session.moves import play
 from unit.session.spending import USED, ask_tool, limited, of_tenant, set_budgets
@@ -159,7 +160,7 @@ def test_a_session_without_a_config_takes_no_budgets() -> None:
         decide(opened.session, SetBudgets(stamp(1), facts, {"turn": {"tokens": 1}}))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=per_cent(60))
 @given(
     moves=st.lists(st.integers(0, 59), min_size=1, max_size=25),
     tokens=st.integers(0, 600),

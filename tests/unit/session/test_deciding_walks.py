@@ -44,6 +44,7 @@ from everturn.session.propose import (
     propose,
 )
 from everturn.session.state import Call, Decision, Session
+from examples import per_cent
 from unit.session.building import made, said
 from unit.session.deciding import Deciding, echo
 from unit.session.logs import path_of
@@ -232,7 +233,7 @@ def check(session: Session) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=per_cent(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(moves=st.lists(st.integers(min_value=0, max_value=99), max_size=60))
 def test_whatever_is_said_the_session_holds_together(moves: list[int]) -> None:
     """Invariants 2, 6 and 7; T-14; every question passes the wire's models."""

@@ -15,6 +15,7 @@ from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.events.tool_calls import SettleIgnored
 from everturn.session.evolve import evolve, fold
 from everturn.session.state import SESSION, Session
+from examples import per_cent
 from unit.session.building import Story, made, usage
 from unit.session.moves import play
 from unit.session.test_events import EVENTS
@@ -22,7 +23,7 @@ from unit.session.test_events import EVENTS
 MOVES = st.lists(st.integers(0, 59), min_size=1, max_size=25)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=per_cent(40))
 @given(moves=MOVES, cut=st.integers(min_value=0))
 def test_any_split_of_a_log_folds_alike(moves: list[int], cut: int) -> None:
     """M-1, M-2, Architecture, invariant 2: through JSON, as it is stored."""
@@ -35,7 +36,7 @@ def test_any_split_of_a_log_folds_alike(moves: list[int], cut: int) -> None:
     assert fold(stored, fold(before)) == fold(story.log) == story.session
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=per_cent(40))
 @given(moves=MOVES)
 def test_a_head_survives_json_wherever_it_is_written(moves: list[int]) -> None:
     story = play(Story(), moves)
@@ -45,7 +46,7 @@ def test_a_head_survives_json_wherever_it_is_written(moves: list[int]) -> None:
         assert SESSION.validate_json(SESSION.dump_json(session, exclude_defaults=True)) == session
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=per_cent(40))
 @given(moves=MOVES)
 def test_a_repeated_command_changes_nothing(moves: list[int]) -> None:
     """Architecture, invariant 5: what settles, fails or proceeds does so once."""

@@ -30,6 +30,7 @@ from everturn.session.propose import (
 from everturn.session.state import is_quiescent, status_of
 from everturn.session.tree import forks
 from everturn.session.window import BYTES_PER_TOKEN, LEAST_SHARE
+from examples import per_cent
 from unit.session.building import WITH_SLOW, Story, made, only, stamp, types, usage
 from unit.session.logs import path_of
 from unit.session.waiting import JOB, PENDING, SURE, answering, check_waits, declining
@@ -360,7 +361,7 @@ class WholeSessions(RuleBasedStateMachine):
 
 
 WholeSessions.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=per_cent(60),
     stateful_step_count=40,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

@@ -29,6 +29,7 @@ from everturn.store.codec import (
 )
 from everturn.store.plan import plan_of
 from everturn.store.stream import announced, commit_of
+from examples import per_cent
 from sample_events import created, id_of, tool_call
 from unit.store.samples_of_sessions import COUNT, EVENTS, ID, SESSIONS
 
@@ -66,7 +67,7 @@ def sections_of(items: HeadItems) -> set[str]:
     return set(items.attributes["sections"] or {}) - {"version"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=per_cent(60), deadline=None)
 @given(head=HEADS)
 def test_a_head_comes_back_from_its_items(head: Head) -> None:
     items = to_head_items(KEY, head)
@@ -141,7 +142,7 @@ def test_next_years_fields_are_skipped() -> None:
     assert head == with_calls(1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=per_cent(60), deadline=None)
 @given(events=st.lists(EVENTS, min_size=1, max_size=8))
 def test_a_commit_comes_back_from_its_item(events: list[Event]) -> None:
     stored = [from_json(to_json(event)) for event in events]
