@@ -80,6 +80,7 @@ STATUS_OF_CODE = {
         "unknown_decision",
         "unknown_turn",
         "unknown_upload",
+        "unknown_setting",
         "not_found",
     },
     405: {"method_not_allowed"},
