@@ -20,6 +20,8 @@ OURS: dict[str, set[str]] = {
         "on_failure",
         "on_truncated",
         "output_schema",
+        "parallel_tool_calls",
+        "tool_choice",
         "reasoning",
         "temperature",
         "stop",
@@ -37,7 +39,7 @@ OURS: dict[str, set[str]] = {
         "question_deadline_secs",
     },
     "AgentTool": {"effect", "approval", "overlap", "retry", "timeout_secs"},
-    "LlmRequest": {"stop", "output_schema"},
+    "LlmRequest": {"stop", "output_schema", "parallel_tool_calls", "tool_choice"},
     "tool.execute": {"idempotency_key", "answers", "continuation"},
 }
 """Fields that the reference does not have, by definition or by tag."""
