@@ -94,7 +94,6 @@ def test_an_adapter_is_made_once() -> None:
 def test_a_tenant_has_its_own_routes_and_no_other_ones() -> None:
     with pytest.raises(UnknownProvider, match="no provider named router"):
         models().prepare("rival", ModelRef("router", "m"))
-    assert models().catalogue("acme") is ACME
 
 
 def test_a_kind_that_nobody_serves_is_refused() -> None:

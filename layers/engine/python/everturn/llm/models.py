@@ -51,10 +51,6 @@ class Models:
         self._own_key = own_key
         self._adapters = {kind: lru_cache(maxsize=1)(make) for kind, make in adapters.items()}
 
-    def catalogue(self, tenant: str) -> Catalogue:
-        """Return the routes and models of a tenant."""
-        return self._catalogue_of(tenant)
-
     def prepare(self, tenant: str, ref: ModelRef) -> Prepared:
         """Return what a call needs; raises `UnknownProvider`, `SecretUnavailable`.
 

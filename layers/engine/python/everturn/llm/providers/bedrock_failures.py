@@ -13,9 +13,7 @@ from botocore.parsers import ResponseParserError
 
 from everturn.llm.failure import FailureCode, ModelFailed
 from everturn.llm.providers.bedrock_parts import BEDROCK
-from everturn.llm.providers.exchange import now_epoch_s
-from everturn.llm.providers.refusal import MAX_SENTENCE_CHARS, ErrorBody, code_of
-from everturn.outbound.retry_after import to_retry_after_s
+from everturn.llm.providers.refusal import MAX_SENTENCE_CHARS, ErrorBody, code_of, retry_after_of
 
 _STREAM_STATUSES: Final = {
     "validationException": HTTPStatus.BAD_REQUEST,
@@ -95,12 +93,8 @@ def _refused(error: aws.ClientError, request_id: str | None) -> ModelFailed:
         f"{BEDROCK} {told}",
         code_of(ErrorBody(sentence, words), status),
         status=None if in_stream else int(status),
-        retry_after_s=_retry_after_s(about.get("HTTPHeaders") or {}),
+        retry_after_s=retry_after_of(about.get("HTTPHeaders") or {}),
         request_id=about.get("RequestId") or request_id,
         provider_code=code or None,
         provider_message=sentence or None,
     )
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    return to_retry_after_s(headers.get("retry-after", ""), now_epoch_s())

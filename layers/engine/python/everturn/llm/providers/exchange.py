@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,11 +159,6 @@ def drained(frames: Iterator[SseFrame]) -> None:
             pass
     except (ModelFailed, ModelAborted):
         return
-
-
-def now_epoch_s() -> float:
-    """Return the time, against which dates of providers are held."""
-    return time.time()
 
 
 def _parsed(pieces: Iterable[bytes]) -> Iterator[SseFrame]:

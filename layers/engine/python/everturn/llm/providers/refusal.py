@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 from everturn.llm.failure import FailureCode, ModelFailed
-from everturn.llm.providers.exchange import Refused, now_epoch_s
-from everturn.outbound.retry_after import to_retry_after_s
+from everturn.llm.providers.exchange import Refused
+from everturn.outbound.retry_after import MAX_RETRY_AFTER_S, to_retry_after_s
 
 OVERLOADED: Final = 529
 """Anthropic's own status. Source: Anthropic API, "Errors"."""
@@ -194,7 +195,7 @@ def refused_request(provider: str, refused: Refused) -> ModelFailed:
         f"{provider} answered {refused.status}",
         code,
         status=refused.status,
-        retry_after_s=_retry_after_s(headers) or said.retry_after_s,
+        retry_after_s=retry_after_of(headers) or said.retry_after_s,
         request_id=headers.get("x-request-id") or headers.get("request-id"),
         provider_code=next(iter(said.words), None),
         provider_message=_masked(said.sentence, code),
@@ -259,12 +260,15 @@ def _is_too_long(said: ErrorBody, status: int) -> bool:
     return _TOO_LONG.search(said.sentence) is not None
 
 
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Source: RFC 9110, 10.2.3; OpenAI's `retry-after-ms`, which is finer."""
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds to wait, by headers of lower-case names; None where none says so.
+
+    Source: RFC 9110, 10.2.3; OpenAI's `retry-after-ms`, which is finer.
+    """
     finer = headers.get("retry-after-ms", "")
     if finer.isascii() and finer.isdigit():
-        return min(int(finer[:9]) / 1000, 3600.0)
-    return to_retry_after_s(headers.get("retry-after", ""), now_epoch_s())
+        return min(int(finer[:9]) / 1000, MAX_RETRY_AFTER_S)
+    return to_retry_after_s(headers.get("retry-after", ""), time.time())
 
 
 def _plain(refused: Refused) -> str:
