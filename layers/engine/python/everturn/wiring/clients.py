@@ -14,6 +14,8 @@ from botocore.config import Config
 from everturn.clock import SystemClock
 
 if TYPE_CHECKING:
+    import ssl
+
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
@@ -87,6 +89,14 @@ def late(
 ) -> Any:
     """Return a client of `service` that costs nothing until it is used."""
     return _Late(service, config, endpoint_url)
+
+
+@lru_cache(maxsize=1)
+def tls() -> ssl.SSLContext:
+    """Return what workers and providers are trusted by; to read the certificates takes a while."""
+    import httpcore
+
+    return httpcore.default_ssl_context()
 
 
 @lru_cache(maxsize=20)

@@ -50,8 +50,9 @@ def _own_key(kind: str) -> str:
 def _exchange() -> Exchange:
     """Return the connections to all providers."""
     from everturn.llm.providers.exchange import Exchange
+    from everturn.wiring.clients import tls
 
-    return Exchange(settings().worker_networks)
+    return Exchange(settings().worker_networks, ssl_context=tls())
 
 
 def _over_http(wire: Wire) -> Model:

@@ -27,7 +27,7 @@ from everturn.wiring.adapters import (
     wake,
 )
 from everturn.wiring.catalogues import models_of
-from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late
+from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late, tls
 from everturn.wiring.providers import has_own_key, model_calls
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def advance_session() -> AdvanceSession:
             wake=wake(),
             clock=CLOCK,
             models=model_calls(),
-            decider=DeciderByTarget(WebhookDecider(networks), invoker),
+            decider=DeciderByTarget(WebhookDecider(networks, ssl_context=tls()), invoker),
             secrets=secret_places(),
             new_lanes=new_lanes,
             attempts=attempts,
