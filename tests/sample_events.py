@@ -31,11 +31,20 @@ from everturn.session.events.decisions import (
     DecisionQueued,
     ErroredPrivate,
 )
+from everturn.session.events.guards import (
+    GuardNoted,
+    LoopDetected,
+    ModelFellBack,
+    NotedPrivate,
+    OutputRejected,
+    ToolBudgetExceeded,
+)
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.mail import (
     InboxDequeued,
     InboxDiscarded,
     InboxEnqueued,
+    InboxUpdated,
     MessageRequested,
     OutboxDelivered,
 )
@@ -58,6 +67,7 @@ from everturn.session.events.model_calls import (
     RequestHeader,
     RequestPrivate,
 )
+from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import (
     Owner,
     SessionCancelled,
@@ -270,6 +280,31 @@ def of_children(turn: str) -> list[Event]:
         ),
         InboxDequeued(turn_id="t9", item_id="i9"),
         InboxDiscarded(turn_id="t9", item_id="i8", reason="turn_cancelled"),
+        InboxUpdated(
+            turn_id="t9", item_id="i9", message={"id": "m8", "role": "user", "content": "fog"}
+        ),
+    ]
+
+
+def of_runs() -> list[Event]:
+    """Return one event of each kind that runs and their guards bring."""
+    turn, call = id_of("turn"), id_of("call")
+    noted = NotedPrivate(
+        signature="5f2c", streak=3, tool_turns=4, calls={"recall": 5}, skips=True, exceeded=("c1",)
+    )
+    return [
+        SessionDescribed(description={"spec": {"systemPrompt": "Be kind."}, "name": "desk"}),
+        RunRequested(
+            turn_id=turn,
+            run={"spec": {"prompt": "rain?"}, "metadata": {"customer": "acme"}},
+            config={"model": "demo:demo"},
+            messages=[{"id": "m1", "role": "user", "content": "rain?"}],
+        ),
+        GuardNoted(turn_id=turn, id=call, private=noted),
+        LoopDetected(turn_id=turn, consecutive_count=3, hard_cutoff=False, tools=("recall",)),
+        ToolBudgetExceeded(turn_id=turn, tool="recall", call_id="c1", max_calls=4, call_index=5),
+        OutputRejected(turn_id=turn, id=call, problem="/: is no JSON", attempt=1),
+        ModelFellBack(turn_id=turn, id=call, from_model="demo:demo", to_model="demo:other"),
     ]
 
 
@@ -354,6 +389,7 @@ def what_a_plain_turn_lacks() -> list[Event]:
             private=MovedPrivate(seq=1, depth=1, fork=Fork(branch=1)),
         ),
         *of_children(turn),
+        *of_runs(),
         TurnParked(turn_id=turn),
         TurnUnparked(turn_id=turn),
         WaitOpened(

@@ -23,6 +23,7 @@ OUTBOUND = {"outbound"}
 """What every adapter that leaves AWS connects with."""
 
 ADAPTERS = {"store", "llm", "tokens", "tools", "delivery", "push", "clock"}
+VIEWS = {"runs"}
 USE_CASES = {"drive", "commands"}
 TOP = {"surfaces", "wiring"}
 LIBRARY = {"workers"}
@@ -38,10 +39,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ports": GROUND | CORE,
     "outbound": GROUND,
     **dict.fromkeys(ADAPTERS, GROUND | CORE | PORTS | OUTBOUND),
+    # The runs view: between the adapters whose words it speaks and the use cases.
+    "runs": GROUND | CORE | PORTS | {"llm", "tools", "push"},
     # A driver reads sessions as the other use cases do; these never need a driver.
     "drive": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS | {"commands"},
-    "commands": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS,
-    "surfaces": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS | USE_CASES,
+    "commands": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS | VIEWS,
+    "surfaces": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS | VIEWS | USE_CASES,
     "wiring": GROUND | CORE | PORTS | OUTBOUND | ADAPTERS | USE_CASES | {"surfaces"},
     # Not the settings, which are the engine's, nor the observability, which needs powertools.
     "workers": {"protocol", "errors", "rejections"},

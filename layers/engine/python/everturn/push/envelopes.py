@@ -28,6 +28,7 @@ HIDDEN: Final[dict[str, frozenset[str]]] = {
     "llm.call.requested": frozenset({"messages"}),
     "session.message_requested": frozenset({"message"}),
     "turn.started": frozenset({"stream"}),
+    "run.requested": frozenset({"config", "client", "messages"}),
 }
 """Fields of the stored form that are not part of the public one, beside `private` and `refs`."""
 

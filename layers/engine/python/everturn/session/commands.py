@@ -15,6 +15,20 @@ from everturn.session.waiting import Held
 
 
 @dataclass(frozen=True, slots=True)
+class RunOrder:
+    """Settings that one turn is to have, whatever the session has. Source: agent-runs 2.2, 8.6."""
+
+    run: Mapping[str, Any]
+    """`{spec, metadata?, name?}`, as the caller wrote them, without the messages."""
+
+    config: Mapping[str, Any] | None = None
+    """The `AgentConfig` that the turn goes by, as JSON; none where a worker decides."""
+
+    client: Mapping[str, Any] | None = None
+    """Where a worker decides: the `ClientContext` that its question carries."""
+
+
+@dataclass(frozen=True, slots=True)
 class SubmitInput:
     """A client's message, or its view of the whole conversation. Source: decision-protocol K-1."""
 

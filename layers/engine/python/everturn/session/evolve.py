@@ -21,6 +21,13 @@ from everturn.session.events.decisions import (
     DecisionErrored,
     DecisionQueued,
 )
+from everturn.session.events.guards import (
+    GuardNoted,
+    LoopDetected,
+    ModelFellBack,
+    OutputRejected,
+    ToolBudgetExceeded,
+)
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import (
@@ -32,6 +39,7 @@ from everturn.session.events.model_calls import (
     RequestContext,
     RequestHeader,
 )
+from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import (
     SessionCancelled,
     SessionCreated,
@@ -70,7 +78,12 @@ from everturn.session.evolve_children import (
 )
 from everturn.session.evolve_decisions import with_decision_event
 from everturn.session.evolve_path import with_path_event
-from everturn.session.evolve_turns import with_session_event, with_turn_event
+from everturn.session.evolve_turns import (
+    PolicyEvent,
+    with_policy_event,
+    with_session_event,
+    with_turn_event,
+)
 from everturn.session.evolve_waits import with_wait_event
 from everturn.session.state import Session
 
@@ -151,7 +164,7 @@ def _with_report(session: Session, event: Event) -> Session:
 
 
 def _with_crossing(
-    session: Session, event: ChildEvent | MailEvent | CallVoided | SettleIgnored
+    session: Session, event: ChildEvent | MailEvent | CallVoided | SettleIgnored | PolicyEvent
 ) -> Session:
     """Return `session` as what concerns a child leaves it, or a message, or a call's early end."""
     match event:
@@ -170,5 +183,15 @@ def _with_crossing(
             return given_up(after, call) if call else after
         case SettleIgnored():
             return session
+        case (
+            SessionDescribed()
+            | RunRequested()
+            | GuardNoted()
+            | LoopDetected()
+            | ToolBudgetExceeded()
+            | OutputRejected()
+            | ModelFellBack()
+        ):
+            return with_policy_event(session, event)
         case _:
             return with_mail_event(session, event)

@@ -18,6 +18,7 @@ from everturn.session.events.mail import (
     InboxDequeued,
     InboxDiscarded,
     InboxEnqueued,
+    InboxUpdated,
     MessageRequested,
     OutboxDelivered,
 )
@@ -33,7 +34,14 @@ ChildEvent = (
     | SubAgentErrored
     | SubAgentInterrupted
 )
-MailEvent = MessageRequested | OutboxDelivered | InboxEnqueued | InboxDequeued | InboxDiscarded
+MailEvent = (
+    MessageRequested
+    | OutboxDelivered
+    | InboxEnqueued
+    | InboxUpdated
+    | InboxDequeued
+    | InboxDiscarded
+)
 
 
 def with_child_event(session: Session, event: ChildEvent) -> Session:
@@ -114,8 +122,19 @@ def with_mail_event(session: Session, event: MailEvent) -> Session:
             left = tuple(one for one in session.outbox if one.seq != entry)
             return replace(session, outbox=left)
         case InboxEnqueued():
-            waiting = Waiting(event.item_id, session.seq, event.turn_id or "")
+            waiting = Waiting(
+                event.item_id,
+                session.seq,
+                event.turn_id or "",
+                event.private.run_seq,
+                wakes=event.wakeup,
+            )
             return replace(session, inbox=(*session.inbox, waiting))
+        case InboxUpdated(item_id=item_id):
+            inbox = tuple(
+                replace(one, seq=session.seq) if one.id == item_id else one for one in session.inbox
+            )
+            return replace(session, inbox=inbox)
         case InboxDequeued(item_id=item_id) | InboxDiscarded(item_id=item_id):
             kept = tuple(one for one in session.inbox if one.id != item_id)
             return replace(session, inbox=kept)

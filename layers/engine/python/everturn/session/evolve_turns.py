@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from everturn.session.events.guards import (
+    GuardNoted,
+    LoopDetected,
+    ModelFellBack,
+    OutputRejected,
+    ToolBudgetExceeded,
+)
+from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import (
     SessionCancelled,
     SessionCreated,
@@ -21,7 +29,7 @@ from everturn.session.events.sessions import (
     TurnUnparked,
 )
 from everturn.session.mailbox import Parent
-from everturn.session.state import Session, Turn
+from everturn.session.state import Guard, Session, Turn
 
 SessionEvent = SessionCreated | SessionDone | SessionCancelled
 TurnEvent = (
@@ -72,7 +80,13 @@ def with_turn_event(session: Session, event: TurnEvent) -> Session:
     turn = session.turn
     match event:
         case TurnStarted(turn_id=turn_id):
-            turn = Turn(turn_id or "", session.turns + 1, session.seq, stream=event.stream)
+            turn = Turn(
+                turn_id or "",
+                session.turns + 1,
+                session.seq,
+                stream=event.stream,
+                run_seq=event.private.run_seq,
+            )
         case TurnAdmitted(turn=number):
             turn = _turn(session, number=number)
             session = replace(session, turns=number)
@@ -88,6 +102,36 @@ def with_turn_event(session: Session, event: TurnEvent) -> Session:
             session = replace(session, parked=_without(session.parked, turn_id))
         case TurnContinued() | TurnCancelRequested():
             pass
+        case _:
+            assert_never(event)
+    return replace(session, turn=turn)
+
+
+PolicyEvent = (
+    SessionDescribed
+    | RunRequested
+    | GuardNoted
+    | LoopDetected
+    | ToolBudgetExceeded
+    | OutputRejected
+    | ModelFellBack
+)
+
+
+def with_policy_event(session: Session, event: PolicyEvent) -> Session:
+    """Return `session` as what a policy noted of the open turn leaves it."""
+    match event:
+        case GuardNoted(private=noted):
+            counts = tuple(sorted(noted.calls.items()))
+            guard = Guard(noted.signature, noted.streak, noted.tool_turns, counts)
+            is_final = noted.is_final or bool(session.turn and session.turn.is_final)
+            turn = _turn(session, guard=guard, is_final=is_final)
+        case OutputRejected(attempt=attempt):
+            turn = _turn(session, rejected=attempt)
+        case ModelFellBack():
+            turn = _turn(session, fallbacks=session.turn.fallbacks + 1) if session.turn else None
+        case SessionDescribed() | RunRequested() | LoopDetected() | ToolBudgetExceeded():
+            return session
         case _:
             assert_never(event)
     return replace(session, turn=turn)

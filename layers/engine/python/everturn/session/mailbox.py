@@ -23,6 +23,11 @@ class Waiting:
     """The event that has the message."""
 
     turn_id: str
+    run_seq: int = 0
+    """The event with the settings that its turn is to have; 0 for none of its own."""
+
+    wakes: bool = True
+    """Whether it opens its turn by itself once nothing is in its way. Source: IB-2."""
 
 
 @dataclass(frozen=True, slots=True)

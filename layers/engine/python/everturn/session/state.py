@@ -83,6 +83,17 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """What the guards have counted in a turn. Source: agent-runs, section 8."""
+
+    signature: str = ""
+    streak: int = 0
+    tool_turns: int = 0
+    calls: tuple[tuple[str, int], ...] = ()
+    """Of tools with a budget: how often they were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """The open turn."""
 
@@ -101,6 +112,18 @@ class Turn:
     """Of its own calls and of its children's turns. Source: decision-protocol Y-3."""
 
     sub_agent_cost: str = "0"
+    run_seq: int = 0
+    """The event with the settings that it was asked for with; 0 for none of its own."""
+
+    guard: Guard = field(default_factory=Guard)
+    is_final: bool = False
+    """A guard took the tools away: what the model says next is its last word."""
+
+    rejected: int = 0
+    """Final replies so far that broke the output schema. Source: field case F26."""
+
+    fallbacks: int = 0
+    """Models that failed for good so far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from everturn.session.events.shape import Json, Stored
+from everturn.session.events.shape import Json, Part, Stored
 
 
 class MessageRequested(Stored):
@@ -31,6 +31,13 @@ class OutboxDelivered(Stored):
     """Why nobody takes it."""
 
 
+class EnqueuedPrivate(Part):
+    """Where the settings stand that the turn is to have."""
+
+    run_seq: int = 0
+    """The `run.requested` that asked for it; 0 where none did."""
+
+
 class InboxEnqueued(Stored):
     """A message waits for a turn of its own; `turn_id` is that turn's. Source: session-log IB-9."""
 
@@ -39,6 +46,15 @@ class InboxEnqueued(Stored):
     message: Json = None
     placement: Literal["queued", "steering"] = "queued"
     wakeup: bool = True
+    private: EnqueuedPrivate = EnqueuedPrivate()
+
+
+class InboxUpdated(Stored):
+    """The content of a waiting message was replaced; its place and its ids stay. Source: IB-5."""
+
+    type: Literal["inbox.updated"] = "inbox.updated"
+    item_id: str
+    message: Json = None
 
 
 class InboxDequeued(Stored):

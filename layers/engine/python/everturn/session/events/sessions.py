@@ -51,6 +51,13 @@ class SessionCreated(Stored):
     private: SessionHeader = SessionHeader()
 
 
+class StartedPrivate(Part):
+    """Where the settings stand that the turn was asked for with."""
+
+    run_seq: int = 0
+    """The `run.requested` that asked for it; 0 where none did."""
+
+
 class TurnStarted(Stored):
     """A submit was accepted."""
 
@@ -58,6 +65,7 @@ class TurnStarted(Stored):
     reason: Literal["submit", "message", "late_finish"] = "submit"
     input_type: str | None = None
     stream: bool = False
+    private: StartedPrivate = StartedPrivate()
 
 
 class TurnAdmitted(Stored):

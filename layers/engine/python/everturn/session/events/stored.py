@@ -25,11 +25,19 @@ from everturn.session.events.decisions import (
     DecisionErrored,
     DecisionQueued,
 )
+from everturn.session.events.guards import (
+    GuardNoted,
+    LoopDetected,
+    ModelFellBack,
+    OutputRejected,
+    ToolBudgetExceeded,
+)
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.events.mail import (
     InboxDequeued,
     InboxDiscarded,
     InboxEnqueued,
+    InboxUpdated,
     MessageRequested,
     OutboxDelivered,
 )
@@ -43,6 +51,7 @@ from everturn.session.events.model_calls import (
     RequestContext,
     RequestHeader,
 )
+from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import (
     SessionCancelled,
     SessionCreated,
@@ -118,10 +127,18 @@ Event = (
     | MessageRequested
     | OutboxDelivered
     | InboxEnqueued
+    | InboxUpdated
     | InboxDequeued
     | InboxDiscarded
     | CallVoided
     | SettleIgnored
+    | SessionDescribed
+    | RunRequested
+    | GuardNoted
+    | LoopDetected
+    | ToolBudgetExceeded
+    | OutputRejected
+    | ModelFellBack
 )
 
 EVENT: TypeAdapter[Event] = TypeAdapter(
@@ -145,12 +162,16 @@ BODY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "sub_agent.errored": ("error", "detail"),
     "session.message_requested": ("message",),
     "inbox.enqueued": ("message",),
+    "inbox.updated": ("message",),
     "turn.completed": ("data", "error"),
     "session.interrupted": ("payload",),
     "session.interrupt_resumed": ("payload",),
     "call.wait.opened": ("question", "choices", "private"),
     "call.wait.extended": ("private",),
     "call.wait.closed": ("answer",),
+    "session.described": ("description",),
+    "run.requested": ("run", "config", "client", "messages"),
+    "output.rejected": ("problem",),
 }
 """Fields that may be large and are not needed to evolve: the store may keep them in the bucket."""
 
