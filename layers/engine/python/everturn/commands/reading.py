@@ -25,6 +25,7 @@ from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
 from everturn.session.state import Session, Spent
 from everturn.session.tree import active, forks, is_recent, ranges
+from everturn.session.turn_model import models_of
 
 BYTES_PER_READ: Final = 2 * 1024 * 1024
 """Messages of one answer: with room for JSON inside JSON in a Lambda answer of 6 MB."""
@@ -83,7 +84,7 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = Facts(agent, self.route(key.tenant, agent.config), path, inbox=waiting_in(logged))
+        facts = self._facts(key.tenant, agent, path, waiting_in(logged))
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
@@ -118,7 +119,19 @@ class SessionReader:
                 f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}."
             )
         agent = pin(record)
-        return Facts(agent, self.route(tenant, agent.config))
+        return self._facts(tenant, agent)
+
+    def _facts(
+        self,
+        tenant: str,
+        agent: Pinned,
+        path: tuple[PathMessage, ...] = (),
+        inbox: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Facts:
+        """Return facts with the routes of the agent's models."""
+        config = agent.config
+        route, routes = self.route(tenant, config), self.fallback_routes(tenant, config)
+        return Facts(agent, route, path, routes=routes, inbox=inbox or {})
 
     def with_budgets(
         self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()
@@ -239,6 +252,11 @@ class SessionReader:
         ref = catalogue.split(config["model"])
         facts = catalogue.facts(ref)
         return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
+
+    def fallback_routes(self, tenant: str, config: Mapping[str, Any]) -> dict[str, Route]:
+        """Return where the models lead that the config falls back to, by their selectors."""
+        models = models_of(config)[1:]
+        return {model: self.route(tenant, {"model": model}) for model in models}
 
     def _hydrated(
         self, key: SessionKey, head: Head, logged: tuple[Logged, ...]

@@ -230,6 +230,7 @@ class Holding:
             path=path,
             agent=decided.agent,
             route=decided.route,
+            routes=decided.routes,
             inbox={**loaded.facts.inbox, **waiting_in(logged)},
         )
         if loaded.facts.events:

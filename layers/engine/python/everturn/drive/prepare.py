@@ -259,9 +259,8 @@ class Preparer:
             return limit_s
         return min(limit_s, max(0.0, (deadline_ms - self._holding.now_ms()) / 1000))
 
-    def _stored_header(self) -> dict[str, Any]:
+    def _stored_header(self, seq: int) -> dict[str, Any]:
         holding = self._holding
-        seq = holding.session.header_seq
         logged = self._tools.store.materialise(
             holding.key, self._tools.store.log(holding.key, seq, seq)
         )
