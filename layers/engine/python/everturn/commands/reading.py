@@ -84,7 +84,7 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = self._facts(key.tenant, agent, path, waiting_in(logged))
+        facts = replace(self._facts(key.tenant, agent), path=path, inbox=waiting_in(logged))
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
@@ -121,17 +121,10 @@ class SessionReader:
         agent = pin(record)
         return self._facts(tenant, agent)
 
-    def _facts(
-        self,
-        tenant: str,
-        agent: Pinned,
-        path: tuple[PathMessage, ...] = (),
-        inbox: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Facts:
-        """Return facts with the routes of the agent's models."""
-        config = agent.config
-        route, routes = self.route(tenant, config), self.fallback_routes(tenant, config)
-        return Facts(agent, route, path, routes=routes, inbox=inbox or {})
+    def _facts(self, tenant: str, agent: Pinned) -> Facts:
+        """Return what an agent says, with the routes of its models."""
+        routes = self.fallback_routes(tenant, agent.config)
+        return Facts(agent, self.route(tenant, agent.config), routes=routes)
 
     def with_budgets(
         self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()

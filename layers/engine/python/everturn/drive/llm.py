@@ -45,7 +45,8 @@ def rebuilt(
 ) -> BuiltRequest:
     """Return the request of a model call as the log has it, byte for byte. Source: RH-5.
 
-    `stored_header` reads the header at an event. Raises `DefectError` where the rebuilt one is not the one that was committed.
+    `stored_header` reads the header at an event. Raises `DefectError` where the rebuilt one is not
+    the one that was committed.
     """
     asked = requested_event(call, logged)
     header_seq = asked.private.header_seq

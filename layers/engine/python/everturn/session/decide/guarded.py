@@ -8,18 +8,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from everturn.session.commands import ToolRefused
-from everturn.session.decide.notes import write_note
 from everturn.session.decide.tool_result import fail_tool
 from everturn.session.decide.turn_end import fail_turn
 from everturn.session.events.guards import GuardNoted, OutputRejected
 from everturn.session.events.model_calls import ModelCallCompleted
-from everturn.session.guard_texts import (
-    NO_MORE_TOOLS,
-    REPEATED_CALL,
-    budget_text,
-    nudge,
-    output_error,
-)
+from everturn.session.guard_texts import output_error
+from everturn.session.guarded_reply import refusals
 from everturn.session.guards import Calls, Verdict, count, rules_of, text_of
 from everturn.session.journal import Journal
 from everturn.session.refs import same_as
@@ -67,45 +61,19 @@ def announce(journal: Journal, verdict: Verdict) -> None:
         journal.add(verdict.loop)
 
 
-def held_back(verdict: Verdict, calls: Calls) -> frozenset[str]:
-    """Return the ids of the calls that are not run."""
-    noted = verdict.noted
-    if verdict.closes or (noted is not None and noted.skips):
-        return frozenset(made["id"] for made in calls)
-    return frozenset(noted.exceeded if noted is not None else ())
-
-
 def hold_back(journal: Journal, verdict: Verdict, calls: Calls) -> None:
     """Give each call that is not run its result, and say what was detected behind it."""
-    if verdict.closes:
-        _refuse(journal, calls, NO_MORE_TOOLS, "no_more_tools")
-    elif verdict.noted is not None and verdict.noted.skips:
-        _refuse(journal, calls, REPEATED_CALL, "repeated_call")
-        _interrupt_loop(journal, verdict)
-    for overrun in verdict.overruns:
-        made = [one for one in calls if one["id"] == overrun.call_id]
-        text = budget_text(overrun.tool, overrun.max_calls)
-        _refuse(journal, made, text, "tool_budget_exceeded")
-        journal.add(overrun)
-
-
-def _refuse(journal: Journal, calls: Calls, text: str, reason: str) -> None:
-    """End calls that were asked for and are never started."""
-    refused = ToolRefused(text, detail={"reason": reason})
+    refused = refusals(verdict, calls)
+    overruns = {one.call_id: one for one in verdict.overruns}
     for made in calls:
-        call = journal.session.call(made["id"])
-        if call is not None:
-            fail_tool(journal, call, refused, attempt=1)
-
-
-def _interrupt_loop(journal: Journal, verdict: Verdict) -> None:
-    """Say that a loop was detected, and nudge the model unless its last word is next."""
-    loop, noted = verdict.loop, verdict.noted
-    if loop is None or noted is None:
-        return
-    journal.add(loop)
-    if not noted.is_final:
-        write_note(journal, nudge(noted.streak))
+        call, refusal = journal.session.call(made["id"]), refused.get(made["id"])
+        if call is not None and refusal is not None:
+            told = ToolRefused(refusal.text, detail={"reason": refusal.reason})
+            fail_tool(journal, call, told, attempt=1)
+        if made["id"] in overruns:
+            journal.add(overruns[made["id"]])
+    if verdict.loop is not None:
+        journal.add(verdict.loop)
 
 
 def fail_output(

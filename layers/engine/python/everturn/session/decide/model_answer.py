@@ -23,7 +23,6 @@ from everturn.session.decide.deliveries import refuse_without_worker
 from everturn.session.decide.guarded import (
     announce,
     fail_output,
-    held_back,
     hold_back,
     judge,
 )
@@ -41,7 +40,7 @@ from everturn.session.decide.turn_end import complete_turn, end_step
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
-from everturn.session.guard_texts import repair_note
+from everturn.session.guarded_reply import note_behind, refusals
 from everturn.session.guards import Verdict, output_repairs
 from everturn.session.journal import Journal
 from everturn.session.proposal import CUT_OFF
@@ -87,8 +86,9 @@ def take_reply(journal: Journal, call: Call, answer: ModelAnswered) -> None:
         _close_cut_off(journal, reply.tool_calls)
     elif reply.tool_calls:
         _run_calls(journal, reply, decision_id)
-    if rejected is not None:
-        write_note(journal, repair_note(rejected.problem, config.get("output_schema")))
+    told = note_behind(reply.verdict, config.get("output_schema"))
+    if told is not None:
+        write_note(journal, told)
     elif is_cut_off or reply.verdict.closes or not reply.tool_calls:
         has_text = bool(reply.message.get("content"))
         refs = {"data": same_as(reply.seq, "message.content")} if has_text else {}
@@ -127,9 +127,9 @@ def _write_reply(journal: Journal, reply: Reply) -> None:
 def _run_calls(journal: Journal, reply: Reply, decision_id: str) -> None:
     """Ask for the reply's calls; those that a guard holds back have their results at once."""
     calls = reply.tool_calls
-    held = held_back(reply.verdict, calls)
+    refused = refusals(reply.verdict, calls)
     for position, made in enumerate(calls):
-        if made["id"] in held or not _starts_child(journal, decision_id, made):
+        if made["id"] in refused or not _starts_child(journal, decision_id, made):
             _request_tool(journal, reply.end.id, reply.seq, position, made)
     hold_back(journal, reply.verdict, calls)
     _send_tasks(journal, calls)

@@ -14,8 +14,9 @@ from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.guards import ModelFellBack
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
+from everturn.session.ground import Ground
 from everturn.session.journal import Journal
-from everturn.session.proposal import Ground, proposal
+from everturn.session.proposal import proposal
 from everturn.session.refs import Ref
 from everturn.session.retries import max_attempts, wait_ms
 from everturn.session.state import Call
