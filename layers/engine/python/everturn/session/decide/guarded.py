@@ -45,9 +45,7 @@ def judge(journal: Journal, call: Call, end: ModelCallCompleted, problem: str | 
 
 def _counted(journal: Journal, turn: Turn, calls: Calls, call_id: str) -> Verdict:
     rules = rules_of(journal.facts.agent.config)
-    if rules is None:
-        return Verdict()
-    verdict = count(rules, turn.guard, calls, turn.id)
+    verdict = count(rules, turn.guard, calls, turn.id) if rules else Verdict()
     if verdict.noted is not None:
         journal.add(GuardNoted(turn_id=turn.id, id=call_id, private=verdict.noted))
     return verdict
