@@ -84,7 +84,7 @@ def assert_guarded(story: Story) -> None:
         guard = Guard(again.signature, again.streak, again.tool_turns, counts)
 
 
-@settings(max_examples=per_cent(40))
+@settings(max_examples=per_cent(40), deadline=None)
 @given(guards=guards, course=replies, fails=st.sets(st.integers(0, 11)))
 def test_whatever_is_asked_for_each_call_has_one_result(
     guards: dict[str, Any], course: list[Any], fails: set[int]
@@ -112,7 +112,7 @@ def test_whatever_is_asked_for_each_call_has_one_result(
     assert len(only(OutputRejected, story.log)) <= turns * (guards.get("output_repairs", 2) + 1)
 
 
-@settings(max_examples=per_cent(40))
+@settings(max_examples=per_cent(40), deadline=None)
 @given(guards=guards, course=replies)
 def test_a_worker_that_returns_what_is_proposed_does_what_the_engine_would(
     guards: dict[str, Any], course: list[Any]
