@@ -160,6 +160,10 @@ class UnknownWait(RejectedError, code="unknown_wait", status=404):
     """The session never had that wait."""
 
 
+class UnknownItem(RejectedError, code="unknown_item", status=404):
+    """No message of that id waits in the inbox. Source: session-log IB-5."""
+
+
 class UnknownRoute(RejectedError, code="not_found", status=404):
     """No route of this path."""
 

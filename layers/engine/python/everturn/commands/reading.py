@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from everturn.commands.waiting_turns import orders_in, waiting_in
 from everturn.errors import DefectError, StoreUnreadable
 from everturn.llm.catalogue import CatalogueOf
 from everturn.observability import logger
@@ -17,7 +18,6 @@ from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
 from everturn.session.budget import Budget, budgets_of
 from everturn.session.events.decisions import DecisionDispatched
-from everturn.session.events.mail import InboxEnqueued
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -83,7 +83,13 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = Facts(agent, self.route(key.tenant, agent.config), path, inbox=waiting_in(logged))
+        facts = Facts(
+            agent,
+            self.route(key.tenant, agent.config),
+            path,
+            inbox=waiting_in(logged),
+            orders=orders_in(logged),
+        )
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
         return Loaded(head, logged, facts)
@@ -95,7 +101,7 @@ class SessionReader:
         """
         wanted = [*ranges(session, session.window.from_seq)]
         open_seqs = {call.seq for call in session.calls}
-        open_seqs |= {one.seq for one in session.inbox}
+        open_seqs |= {seq for one in session.inbox for seq in (one.seq, one.run_seq)}
         open_seqs |= {seq for one in session.decisions for seq in (one.seq, one.dispatched_seq)}
         for seq in sorted(open_seqs - {0}):
             if not any(low <= seq <= high for low, high in wanted):
@@ -370,15 +376,6 @@ def path_of(logged: tuple[Logged, ...], session: Session, from_seq: int) -> tupl
         and number >= from_seq
         and is_recent(session, event.private.branch, event.private.depth)
     )
-
-
-def waiting_in(logged: tuple[Logged, ...]) -> dict[str, Mapping[str, Any]]:
-    """Return the messages that came from other sessions, by their items' ids."""
-    return {
-        event.item_id: event.message
-        for _, event in _numbered(logged)
-        if isinstance(event, InboxEnqueued)
-    }
 
 
 def to_path(seq: int, event: MessageNew) -> PathMessage:

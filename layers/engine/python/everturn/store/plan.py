@@ -76,6 +76,8 @@ def plan_of(table: str, commit: NewCommit, blobs: Blobs) -> Plan:
     for item in (*head.sections, *items):
         actions[item["sk"]["S"]] = {"Put": {"TableName": table, "Item": item}}
     actions[items[0]["sk"]["S"]]["Put"]["ConditionExpression"] = "attribute_not_exists(pk)"
+    for item in _run_items(commit.key, index, after.created):
+        actions[item["pk"]["S"]] = {"Put": {"TableName": table, "Item": item}}
     if before.is_held != commit.after.is_held:
         actions[keys.held_sk(commit.key.session)] = _held(table, commit, after.created)
     return Plan(commit, after, actions, _id_items(commit.key, index))
@@ -200,7 +202,33 @@ def _index_items(key: SessionKey, index: Index) -> list[Item]:
         for one in index.versions
     ]
     branches = [_item(key, **branch_values(number, one)) for number, one in index.branches]
-    return [*turns, *versions, *branches]
+    return [*turns, *versions, *branches, *_about(key, index)]
+
+
+def _about(key: SessionKey, index: Index) -> list[Item]:
+    """Return what a session was made as, for who lists sessions."""
+    given = index.description
+    if given is None:
+        return []
+    name, metadata = given.get("name"), given.get("metadata") or {}
+    return [_item(key, keys.ABOUT, name=name, metadata=metadata)]
+
+
+def _run_items(key: SessionKey, index: Index, created: str) -> list[Item]:
+    """Return the pointers from runs to their session."""
+    return [
+        to_item(
+            {
+                "pk": keys.run_pk(key.tenant, run_id),
+                "sk": keys.META,
+                "format": FORMAT,
+                "session": key.session,
+                "seq": seq,
+                "created": created,
+            }
+        )
+        for run_id, seq in index.runs
+    ]
 
 
 def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:
@@ -213,6 +241,7 @@ def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:
         first_seq=turn.first_seq,
         last_seq=turn.last_seq,
         outcome=turn.outcome,
+        run=1 if turn.is_run else None,
     )
 
 
