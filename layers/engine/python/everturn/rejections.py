@@ -160,6 +160,14 @@ class UnknownWait(RejectedError, code="unknown_wait", status=404):
     """The session never had that wait."""
 
 
+class UnknownRun(RejectedError, code="unknown_run", status=404):
+    """No such run for this caller. Source: agent-runs.md."""
+
+
+class UnknownToolUse(RejectedError, code="unknown_tool_use", status=404):
+    """The run waits for no result of that id. Source: agent-runs.md, "Routes"."""
+
+
 class UnknownItem(RejectedError, code="unknown_item", status=404):
     """No message of that id waits in the inbox. Source: session-log IB-5."""
 
@@ -210,6 +218,10 @@ class SessionDeleting(RejectedError, code="session_deleting", status=409):
 
 class SessionCancelled(RejectedError, code="session_cancelled", status=409):
     """The session is final. Source: S-8."""
+
+
+class RunTerminal(RejectedError, code="run_terminal", status=409):
+    """The run has ended: what comes now is dropped. Source: agent-runs.md, "Routes"."""
 
 
 class TooLarge(RejectedError, code="too_large", status=413):

@@ -23,6 +23,7 @@ from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
+from everturn.session.request import digest
 from everturn.session.state import Session, Spent
 from everturn.session.tree import active, forks, is_recent, ranges
 
@@ -92,6 +93,7 @@ class SessionReader:
         )
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
+        facts = self.with_routes(facts, key.tenant, *(one.config for one in facts.orders.values()))
         return Loaded(head, logged, facts)
 
     def _path(self, key: SessionKey, session: Session) -> tuple[Logged, ...]:
@@ -125,6 +127,29 @@ class SessionReader:
             )
         agent = pin(record)
         return Facts(agent, self.route(tenant, agent.config))
+
+    def for_run(self, tenant: str, agent_id: str, config: Mapping[str, Any] | None) -> Facts:
+        """Return the facts for a session that begins with a run, or to have some.
+
+        It goes by `config`, and by the agent's own where there is none; tools are run by the
+        agent's worker, if the agent is there. Raises `UnknownAgent` where nothing says what to do.
+        """
+        if config is None:
+            return self.for_new_session(tenant, agent_id)
+        record = self._directory.agent(tenant, agent_id)
+        agent = Pinned(
+            config,
+            digest(config),
+            has_worker=record is not None and bool(record.worker),
+            worker_is_function=record is not None and record.worker_is_function,
+        )
+        return Facts(agent, self.route(tenant, config))
+
+    def with_routes(self, facts: Facts, tenant: str, *configs: Mapping[str, Any] | None) -> Facts:
+        """Return `facts` with where the models of other configs lead."""
+        models = {config["model"] for config in configs if config and config.get("model")}
+        routes = {model: self.route(tenant, {"model": model}) for model in models}
+        return replace(facts, routes={**facts.routes, **routes}) if routes else facts
 
     def with_budgets(
         self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()
@@ -334,21 +359,6 @@ def no_such_session() -> UnknownSession:
 def _with(commit: Logged, events: Mapping[int, Event]) -> Logged:
     """Return `commit` with other events at those numbers."""
     return replace(commit, events=tuple(events.get(seq, event) for seq, event in commit.numbered()))
-
-
-def state_at(
-    store: SessionStore, key: SessionKey, seq: int, logged: tuple[Logged, ...] = ()
-) -> Any:
-    """Return the worker's state of version `seq`, `None` for none; `logged` is at hand already."""
-    if not seq:
-        return None
-    at_hand = [commit for commit in logged if commit.first_seq <= seq <= commit.last_seq]
-    for number, event in _numbered(
-        tuple(at_hand) or store.materialise(key, store.log(key, seq, seq))
-    ):
-        if number == seq and isinstance(event, StateUpdated):
-            return event.state
-    return None
 
 
 def pin(record: AgentRecord) -> Pinned:
