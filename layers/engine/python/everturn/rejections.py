@@ -80,6 +80,14 @@ class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
     """An answer that the question does not allow; the hint says what it allows."""
 
 
+class InvalidRequest(RejectedError, code="invalid_request", status=400):
+    """A body of the agent runs API that does not fit; the message starts with the field's path."""
+
+
+class InvalidModel(RejectedError, code="invalid_model", status=400):
+    """No such model for a run; field `candidates` has those that are called nearly so."""
+
+
 class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
 
