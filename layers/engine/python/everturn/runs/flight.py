@@ -39,14 +39,15 @@ class Flight:
             case ModelCallDispatched() if event.turn_id == self._run_id:
                 self.call = InFlight(event.id, event.attempt, seq)
             case ModelCallCompleted() | ModelCallErrored():
-                if self.call and (event.id, event.attempt) == (
-                    self.call.call_id,
-                    self.call.attempt,
-                ):
-                    self.call = None
-            case CallVoided(id=call_id) if self.call and self.call.call_id == call_id:
-                self.call = None
+                self._end(event.id, event.attempt)
+            case CallVoided(id=call_id):
+                self._end(call_id)
             case TurnCompleted() if event.turn_id == self._run_id:
                 self.call = None
             case _:
                 pass
+
+    def _end(self, call_id: str, attempt: int | None = None) -> None:
+        call = self.call
+        if call is not None and call.call_id == call_id and attempt in {None, call.attempt}:
+            self.call = None

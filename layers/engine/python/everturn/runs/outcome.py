@@ -166,13 +166,11 @@ class _Fold:
                 return RunOutcome(self._status)
             case InboxDiscarded():
                 return self._ended("cancelled", Usage(), None)
-            case TurnCompleted(outcome="done" | "quiescent", usage=usage) if (
-                not self._end.truncated
-            ):
-                return self._ended("succeeded", usage, self._final_text(self._end))
-            case TurnCompleted(outcome="done" | "quiescent", usage=usage):
-                partial = self._final_text(self._end)
-                return self._ended("failed", usage, partial, truncation(partial))
+            case TurnCompleted(outcome="done" | "quiescent", usage=usage) as end:
+                text = self._final_text(end)
+                if end.truncated:
+                    return self._ended("failed", usage, text, truncation(text))
+                return self._ended("succeeded", usage, text)
             case TurnCompleted(outcome="failed" | "blocked", error=error, usage=usage):
                 failure = failure_of(error, self._said)
                 return self._ended("failed", usage, failure.partial_text, failure)

@@ -50,15 +50,16 @@ def is_enough(run_id: str, commits: Sequence[Logged], at: Reached) -> bool:
 
 def _begin(run_id: str, commits: Sequence[Logged], at: Reached) -> int | None:
     """Return the last commit where telling may begin."""
-    last = [
-        position
-        for position, commit in enumerate(commits)
-        if commit.last_seq < at.seq or (at.is_amid_deltas and commit.first_seq <= at.seq)
-        if any(
-            isinstance(one, ModelCallDispatched) and one.turn_id == run_id for one in commit.events
-        )
-    ]
-    return last[-1] if last else None
+    found = None
+    for position, commit in enumerate(commits):
+        is_told = commit.last_seq < at.seq or (at.is_amid_deltas and commit.first_seq <= at.seq)
+        if is_told and any(_dispatches(run_id, event) for event in commit.events):
+            found = position
+    return found
+
+
+def _dispatches(run_id: str, event: Event) -> bool:
+    return isinstance(event, ModelCallDispatched) and event.turn_id == run_id
 
 
 class _Known:
