@@ -58,6 +58,8 @@ STATUS_OF_CODE = {
         "multiple_done",
         "done_with_interrupt",
         "too_many_calls",
+        "invalid_request",
+        "invalid_model",
         "unsupported",
     },
     401: {"token_expired", "unauthenticated"},
