@@ -72,6 +72,14 @@ class RunFailure:
         }
 
 
+QUARANTINED: Final = RunFailure(
+    "The run's session is put aside until an operator looks after it.",
+    "session_quarantined",
+    retryable=False,
+)
+"""Of a run that goes on once an operator says so; until then nobody may wait for it."""
+
+
 def truncation(partial_text: str) -> RunFailure:
     """Return the failure of a run whose last reply was cut off."""
     return RunFailure(TRUNCATED, "truncation", "truncation", "max_tokens", partial_text, False)

@@ -14,6 +14,7 @@ from everturn.protocol.json_text import compact
 from everturn.runs.failures import RunFailure, failure_of, truncation
 from everturn.runs.frames import Told
 from everturn.runs.model_frames import text_in
+from everturn.runs.reasoning import NONE, STRENGTH, word_of
 from everturn.session.events.mail import InboxDiscarded, InboxEnqueued
 from everturn.session.events.model_calls import (
     ModelCallCompleted,
@@ -31,13 +32,9 @@ from everturn.session.events.stored import Event
 
 RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
-EFFORTS: Final = {
-    "none": "off",
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "high",
+EFFORTS: Final[dict[str, str]] = {
+    NONE: "off",
+    **{effort: word_of(level) for effort, level in STRENGTH.items()},
 }
 """Source: agent-runs 4.8.1, `reasoningEffort`."""
 
@@ -107,7 +104,7 @@ def tokens_of(usage: Usage) -> dict[str, int]:
     }
 
 
-def model_of(selector: str, header: Any) -> dict[str, str]:
+def shown_model(selector: str, header: Any) -> dict[str, str]:
     """Return which model a call was made with; empty texts where none was.
 
     `selector` is how the config names it, `header` what its request said beside the history.
@@ -205,7 +202,7 @@ class _Fold:
             self._reason,
             tokens_of(usage),
             self._turns,
-            model_of(asked.model if asked else "", header),
+            shown_model(asked.model if asked else "", header),
         )
 
 
