@@ -98,6 +98,14 @@ ROUTES: Final = (
     Route("list_models", "GET", "/v1/models", Who.FRONTEND, "models:read"),
     Route("create_upload", "POST", "/v1/uploads", Who.FRONTEND, "sessions:write"),
     Route("get_upload", "GET", "/v1/uploads/{upload_id}", Who.FRONTEND, "sessions:read"),
+    Route(
+        "stream_run",
+        "GET",
+        "/api/v1/workspaces/{slug}/agent-runs/{run_id}/stream",
+        Who.FRONTEND,
+        "runs:read",
+        "reader",
+    ),
 )
 
 

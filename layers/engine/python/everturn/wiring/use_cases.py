@@ -20,6 +20,7 @@ from everturn.wiring.adapters import (
     has_budgets,
     new_lanes,
     prompt_wake,
+    runs,
     secret_places,
     store,
     tenant_record,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
     from everturn.commands.read_events import ReadEvents
+    from everturn.commands.read_run import ReadRun
     from everturn.commands.read_session import ReadSession
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
@@ -214,6 +216,13 @@ def read_events() -> ReadEvents:
     from everturn.commands.read_events import ReadEvents
 
     return ReadEvents(store(), CLOCK, time.sleep)
+
+
+def read_run() -> ReadRun:
+    """Return the use cases of runs that read."""
+    from everturn.commands.read_run import ReadRun
+
+    return ReadRun(store(), runs(), CLOCK, time.sleep)
 
 
 def agents() -> Agents:
