@@ -228,6 +228,10 @@ class SessionCancelled(RejectedError, code="session_cancelled", status=409):
     """The session is final. Source: S-8."""
 
 
+class InboxFull(RejectedError, code="inbox_full", status=409):
+    """As many turns wait in the session as may; send it when some have ended."""
+
+
 class RunTerminal(RejectedError, code="run_terminal", status=409):
     """The run has ended: what comes now is dropped. Source: agent-runs.md, "Routes"."""
 

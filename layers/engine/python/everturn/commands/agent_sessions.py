@@ -121,20 +121,15 @@ class AgentSessions:
 
     def messages(
         self, caller: Caller, session_id: str, *, before_seq: int | None, count: int
-    ) -> tuple[tuple[PathMessage, ...], bool, int]:
+    ) -> tuple[tuple[PathMessage, ...], bool]:
         """Return the newest `count` messages of the path before an event, oldest first.
 
-        With them, whether there are older ones, and how many the path has in all. Raises
-        `UnknownSession`.
+        With them, whether there are older ones. Raises `UnknownSession`.
         """
         key, head = self._located(caller, session_id)
         upto = head.session.seq if before_seq is None else before_seq - 1
-        depth = head.session.head.depth if head.session.head else 0
         with vanishing(self._change.store, key):
-            found, has_older = self._change.reader.newest(
-                key, head.session, upto, min(count, MAX_MESSAGES)
-            )
-        return found, has_older, depth
+            return self._change.reader.newest(key, head.session, upto, min(count, MAX_MESSAGES))
 
     def lines(self, caller: Caller, wanted: Filter) -> Lines:
         """Return sessions by their last use, the newest first. Raises `InvalidId`."""

@@ -172,6 +172,9 @@ MAX_POLICY_SECS = 31_536_000
 
 # runs: what a body of the agent runs API may say. Source: runs document, its sections in brackets
 
+MAX_INBOX = 100
+"""Messages of users that wait in a session. Ours: the head names each of them."""
+
 MAX_RUN_NAME_CHARS = 200
 """What a run or a session is called."""
 

@@ -36,10 +36,7 @@ def check_scope(caller: Caller, scope: str) -> None:
 
 
 def check_slug(caller: Caller, slug: str) -> None:
-    """Accept a path that names the caller's tenant. Raises `UnknownRoute`. Source: agent-runs.md.
-
-    Of another tenant nothing is told, not even whether it is there.
-    """
+    """Accept the workspace of a path that is the caller's tenant. Raises `UnknownRoute`."""
     if slug != caller.tenant:
         raise UnknownRoute(
             "There is no such workspace.",

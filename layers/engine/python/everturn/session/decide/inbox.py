@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from everturn.protocol.ids import uuid5_in
-from everturn.rejections import UnknownItem
+from everturn.protocol.limits import MAX_INBOX
+from everturn.rejections import InboxFull, UnknownItem
 from everturn.session.events.mail import (
     EnqueuedPrivate,
     InboxDiscarded,
@@ -54,21 +55,36 @@ def enqueue(
     )
 
 
-def enqueue_item(journal: Journal, command: EnqueueItem) -> str:
-    """Have a user's message wait for its turn; return the entry's id. Source: IB-2, IB-3."""
-    message, item_id = dict(command.message), journal.mint()
+def enqueue_item(journal: Journal, command: EnqueueItem) -> None:
+    """Have a user's message wait for its turn; one that is here already changes nothing.
+
+    Raises `InboxFull`. Source: IB-2, IB-3.
+    """
+    here = {one.turn_id for one in journal.session.inbox}
+    turn = journal.session.turn
+    if command.turn_id in here or (turn is not None and turn.id == command.turn_id):
+        return
+    check_room(journal)
+    message = dict(command.message)
     if not message.get("id") or journal.is_known(message["id"]):
         message["id"] = journal.mint()
     journal.add(
         InboxEnqueued(
             turn_id=command.turn_id,
-            item_id=item_id,
+            item_id=journal.mint(),
             message=message,
             wakeup=command.wakes,
             private=EnqueuedPrivate(is_users=True),
         )
     )
-    return item_id
+
+
+def check_room(journal: Journal) -> None:
+    """Refuse one more message of a user's than may wait. Raises `InboxFull`."""
+    if sum(one.is_users for one in journal.session.inbox) >= MAX_INBOX:
+        raise InboxFull(
+            f"{MAX_INBOX} turns wait in this session; send it when some of them have ended."
+        )
 
 
 def edit_item(journal: Journal, command: EditItem) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.beginnings import ask_start, create, start_session
+from everturn.session.decide.inbox import check_room
 from everturn.session.decide.response import update_agent
 from everturn.session.events.mail import EnqueuedPrivate, InboxEnqueued
 from everturn.session.events.runs import RunRequested, SessionDescribed
@@ -63,7 +64,11 @@ def request_run(
 def enqueue_run(
     journal: Journal, command: SubmitInput, messages: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Have a turn wait for its predecessors, with its messages and its settings."""
+    """Have a turn wait for its predecessors, with its messages and its settings.
+
+    Raises `InboxFull`.
+    """
+    check_room(journal)
     asked = request_run(journal, command, messages)
     journal.add(
         InboxEnqueued(
