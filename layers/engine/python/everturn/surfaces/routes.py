@@ -124,6 +124,7 @@ ROUTES: Final = (
     Route("list_run_models", "GET", f"{WORKSPACE}/models", Who.FRONTEND, "models:read"),
     Route("create_run", "POST", RUNS, Who.FRONTEND, "runs:write"),
     Route("get_run", "GET", f"{RUNS}/{{run_id}}", Who.FRONTEND, "runs:read"),
+    Route("stream_run", "GET", f"{RUNS}/{{run_id}}/stream", Who.FRONTEND, "runs:read", "reader"),
     Route("answer_tool", "POST", f"{RUNS}/{{run_id}}/tool-results", Who.FRONTEND, "runs:write"),
     Route("cancel_run", "POST", f"{RUNS}/{{run_id}}/cancel", Who.FRONTEND, "runs:write"),
     Route("rate_run", "POST", f"{RUNS}/{{run_id}}/feedback", Who.FRONTEND, "feedback:write"),

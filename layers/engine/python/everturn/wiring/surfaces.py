@@ -40,7 +40,7 @@ from everturn.wiring.use_cases import (
 
 if TYPE_CHECKING:
     from everturn.surfaces.http import HttpApi
-    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
     from everturn.surfaces.websocket import Sockets
 
 
@@ -91,11 +91,13 @@ def http_api() -> HttpApi:
 
 
 @lru_cache(maxsize=1)
-def events_api() -> EventsApi:
-    """Return the route of `reader`."""
+def reader_api() -> ReaderApi:
+    """Return the routes of `reader`."""
     from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
+    from everturn.surfaces.http_runs import RunStreamApi
 
-    return EventsApi(callers(), read_events())
+    return ReaderApi(EventsApi(callers(), read_events()), RunStreamApi(callers(), read_run()))
 
 
 def _about(seconds: float) -> None:
