@@ -1,4 +1,4 @@
-"""The published client of the runs API on a tenant of the local runtime, and what tests ask of it."""
+"""The published client of the runs API on a tenant of the local runtime, and what tests ask."""
 
 from __future__ import annotations
 

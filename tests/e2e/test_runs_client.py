@@ -252,9 +252,7 @@ def test_a_truncated_answer_is_an_error_with_what_was_said(
     note_sessions(client, error.run_id)
     assert (error.error_class, error.finish_reason) == ("truncation", "max_tokens")
     assert error.partial_text == "half a"
-    kept = client.http.get(
-        f"/api/v1/workspaces/{client.tenant}/agent-runs/{error.run_id}"
-    ).json()
+    kept = client.http.get(f"/api/v1/workspaces/{client.tenant}/agent-runs/{error.run_id}").json()
     assert (kept["status"], kept["finalText"]) == ("failed", "half a")
     assert kept["failureReason"] == {"errorClass": "truncation", "finishReason": "max_tokens"}
 

@@ -119,6 +119,41 @@ MAX_SPAWN_DEPTH = 5
 MAX_LLM_CALLS_PER_TURN = 200
 """Source: section 23."""
 
+# guards of a turn: agent-runs.md, and the reference's section 8
+
+DEFAULT_LOOP_NUDGE = 3
+"""Identical batches of calls in a row before the model is nudged. Source: reference 003, 8.1."""
+
+DEFAULT_LOOP_CUTOFF = 6
+"""Identical batches in a row before a last model call without tools. Source: 003, 8.1."""
+
+MAX_LOOP_THRESHOLD = 100
+"""Largest of the two. Source: 003, 8.1."""
+
+MAX_TOOL_BUDGETS = 32
+"""Tools with a budget of calls. Source: 003, 8.2."""
+
+MAX_BUDGETED_NAME_CHARS = 120
+"""Name of such a tool. Source: 003, 8.2."""
+
+MAX_BUDGETED_CALLS = 1000
+"""Largest budget of calls. Source: 003, 8.2."""
+
+MAX_TOOL_TURNS = 100
+"""Largest number of replies of a turn that may ask for tools. Source: agent-runs.md."""
+
+DEFAULT_OUTPUT_REPAIRS = 2
+"""How often an answer that breaks its schema is asked for again. Source: field case F26."""
+
+MAX_OUTPUT_REPAIRS = 10
+"""Largest such number."""
+
+MAX_SHOWN_SCHEMA_BYTES = 4 * KIB
+"""An output schema up to this size is quoted to a model that broke it."""
+
+MAX_FALLBACK_MODELS = 3
+"""Models that an agent may fall back to; each has all attempts of the agent's policy."""
+
 MAX_BUDGET_USD = 10**9
 """Largest budget in dollars; with 12 decimals it is far below what the table's numbers hold."""
 
