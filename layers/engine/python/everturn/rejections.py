@@ -84,6 +84,30 @@ class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
 
 
+class InvalidRequest(RejectedError, code="invalid_request", status=400):
+    """What is asked lacks something, has it twice, or is not spelled as it must be."""
+
+
+class UnsupportedGrantType(RejectedError, code="unsupported_grant_type", status=400):
+    """Tokens are not given out for that. Source: RFC 6749, 5.2."""
+
+
+class UnsupportedTokenType(RejectedError, code="unsupported_token_type", status=400):
+    """The token is good, and no revocation reaches it. Source: RFC 7009, 2.2.1."""
+
+
+class InvalidGrant(RejectedError, code="invalid_grant", status=400):
+    """The refresh token is not whole, over, revoked, or another client's. Source: RFC 6749, 5.2."""
+
+
+class InvalidScope(RejectedError, code="invalid_scope", status=400):
+    """A scope that is not known, or was not granted. Source: RFC 6749, 5.2."""
+
+
+class InvalidClient(RejectedError, code="invalid_client", status=401):
+    """The client is not known, or its secret is another one. Source: RFC 6749, 5.2."""
+
+
 class Unauthenticated(RejectedError, code="unauthenticated", status=401):
     """No credential, or one that is not accepted."""
 

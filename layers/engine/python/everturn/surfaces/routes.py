@@ -35,6 +35,9 @@ class Route:
     says_ok: bool = False
     """Its refusals say `ok: false`, as its answers say `ok: true`. Source: F-2, O-21."""
 
+    oauth: bool = False
+    """Its answers are kept by nobody and its refusals worded as RFC 6749, 5.1 and 5.2 have it."""
+
 
 ROUTES: Final = (
     Route("health", "GET", "/v1/health", Who.ANYONE),
@@ -98,6 +101,9 @@ ROUTES: Final = (
     Route("list_models", "GET", "/v1/models", Who.FRONTEND, "models:read"),
     Route("create_upload", "POST", "/v1/uploads", Who.FRONTEND, "sessions:write"),
     Route("get_upload", "GET", "/v1/uploads/{upload_id}", Who.FRONTEND, "sessions:read"),
+    Route("oauth_token", "POST", "/api/oauth/token", Who.ANYONE, oauth=True),
+    Route("oauth_revoke", "POST", "/api/oauth/revoke", Who.ANYONE, oauth=True),
+    Route("get_userinfo", "GET", "/api/oauth/userinfo", Who.FRONTEND, "mantyx.identity:read"),
 )
 
 

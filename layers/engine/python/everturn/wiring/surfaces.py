@@ -21,6 +21,7 @@ from everturn.wiring.use_cases import (
     list_models,
     list_sessions,
     mint_token,
+    oauth,
     read_events,
     read_session,
     resolve_wait,
@@ -48,6 +49,7 @@ def http_api() -> HttpApi:
     from everturn.surfaces.http import HttpApi
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
     from everturn.surfaces.model_routes import model_operations
+    from everturn.surfaces.oauth_routes import oauth_operations
     from everturn.surfaces.session_routes import session_operations
     from everturn.surfaces.token_routes import token_operations
     from everturn.surfaces.upload_routes import upload_operations
@@ -68,6 +70,7 @@ def http_api() -> HttpApi:
         | agent_operations(agents())
         | model_operations(list_models())
         | token_operations(mint_token())
+        | oauth_operations(oauth())
         | upload_operations(uploads()),
     )
 
