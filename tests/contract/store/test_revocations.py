@@ -17,7 +17,8 @@ UNTIL = 1_767_272_400
 
 
 def on_table(aws: Aws, client: Any = None) -> DynamoRevocations:
-    return DynamoRevocations(aws.table, client or aws.dynamodb, aws.time.pace())
+    counting: Any = client or aws.dynamodb
+    return DynamoRevocations(aws.table, counting, aws.time.pace())
 
 
 @pytest.fixture(params=["memory", "dynamo"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from everturn.errors import StoreUnavailable
 from everturn.observability import metrics
 from everturn.ports.directory import ApiKey
 from everturn.protocol.api_keys import hash_of
@@ -329,7 +330,12 @@ def test_revocations_are_looked_for_once_a_minute_and_for_no_other_tokens(
     surfaces: Surfaces, client: OAuthClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[str] = []
-    monkeypatch.setattr(surfaces.revocations, "is_revoked", lambda one: bool(looks.append(one)))
+
+    def is_revoked(token_id: str) -> bool:
+        looks.append(token_id)
+        return False
+
+    monkeypatch.setattr(surfaces.revocations, "is_revoked", is_revoked)
     plain, token = surfaces.token(), client.granted()["access_token"]
 
     for one in (plain, plain, token, token, token):
@@ -341,6 +347,20 @@ def test_revocations_are_looked_for_once_a_minute_and_for_no_other_tokens(
     grant = surfaces.tokens.read(token)
     assert first == [grant.grant_id, grant.token_id]
     assert looks == first * 2
+
+
+def test_a_token_is_not_taken_while_nobody_can_say_whether_it_was_revoked(
+    surfaces: Surfaces, client: OAuthClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_token_id: str) -> bool:
+        raise StoreUnavailable("no answer")
+
+    token = client.granted()["access_token"]
+    with monkeypatch.context() as silent:
+        silent.setattr(surfaces.revocations, "is_revoked", fails)
+        during = client.knock(token)
+
+    assert (during, client.knock(token)) == (503, 200)
 
 
 # ---- whose it is

@@ -80,12 +80,12 @@ class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
     """An answer that the question does not allow; the hint says what it allows."""
 
 
+class InvalidRequest(RejectedError, code="invalid_request", status=400):
+    """A body of the agent runs API that does not fit; the message starts with the field's path."""
+
+
 class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
-
-
-class InvalidRequest(RejectedError, code="invalid_request", status=400):
-    """What is asked lacks something, has it twice, or is not spelled as it must be."""
 
 
 class UnsupportedGrantType(RejectedError, code="unsupported_grant_type", status=400):
