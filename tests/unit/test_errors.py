@@ -41,7 +41,6 @@ REJECTED = [leaf for leaf in LEAVES if issubclass(leaf, RejectedError)]
 STATUS_OF_CODE = {
     400: {
         "invalid_json",
-        "invalid_request",
         "invalid_grant",
         "invalid_scope",
         "unsupported_grant_type",
@@ -63,6 +62,8 @@ STATUS_OF_CODE = {
         "multiple_done",
         "done_with_interrupt",
         "too_many_calls",
+        "invalid_request",
+        "invalid_model",
         "unsupported",
     },
     401: {"invalid_client", "token_expired", "unauthenticated"},

@@ -81,7 +81,11 @@ class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
 
 
 class InvalidRequest(RejectedError, code="invalid_request", status=400):
-    """A body of the agent runs API that does not fit; the message starts with the field's path."""
+    """A body of the agent runs API, or a form of OAuth, does not fit; the message says where."""
+
+
+class InvalidModel(RejectedError, code="invalid_model", status=400):
+    """No such model for a run; field `candidates` has those that are called nearly so."""
 
 
 class NotYetSupported(RejectedError, code="unsupported", status=400):
@@ -184,6 +188,18 @@ class UnknownWait(RejectedError, code="unknown_wait", status=404):
     """The session never had that wait."""
 
 
+class UnknownRun(RejectedError, code="unknown_run", status=404):
+    """No such run for this caller. Source: agent-runs.md."""
+
+
+class UnknownToolUse(RejectedError, code="unknown_tool_use", status=404):
+    """The run waits for no result of that id. Source: agent-runs.md, "Routes"."""
+
+
+class UnknownItem(RejectedError, code="unknown_item", status=404):
+    """No message of that id waits in the inbox. Source: session-log IB-5."""
+
+
 class UnknownRoute(RejectedError, code="not_found", status=404):
     """No route of this path."""
 
@@ -230,6 +246,10 @@ class SessionDeleting(RejectedError, code="session_deleting", status=409):
 
 class SessionCancelled(RejectedError, code="session_cancelled", status=409):
     """The session is final. Source: S-8."""
+
+
+class RunTerminal(RejectedError, code="run_terminal", status=409):
+    """The run has ended: what comes now is dropped. Source: agent-runs.md, "Routes"."""
 
 
 class TooLarge(RejectedError, code="too_large", status=413):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from everturn.commands.reading import state_at
+from everturn.commands.worker_state import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
 from everturn.drive.attachments import Attachments
 from everturn.drive.crossing import CROSSING_LIMIT_S, sending, starting
