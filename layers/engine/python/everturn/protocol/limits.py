@@ -196,6 +196,15 @@ DEFAULT_TOKEN_TTL_S = 600
 MAX_TOKEN_TTL_S = 86_400
 """Longest life of a client token. Source: A-3."""
 
+ACCESS_TOKEN_TTL_S = 3600
+"""How long an access token of OAuth lives. Source: agent-runs.md, "Routes"."""
+
+REFRESH_TOKEN_TTL_S = 30 * 86_400
+"""How long a refresh token is taken."""
+
+MAX_OAUTH_REQUEST_BYTES = 16 * KIB
+"""A request for or about tokens of OAuth; over it 400."""
+
 TOKEN_LEEWAY_S = 60
 """How long after its expiry a token is still taken. Source: A-2."""
 

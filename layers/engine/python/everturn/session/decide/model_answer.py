@@ -6,7 +6,7 @@ It must not ask for a model call; that is `model_call`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclass, fieldes import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
