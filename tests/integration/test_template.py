@@ -164,13 +164,14 @@ def test_recovery_sweeps_every_five_minutes(template: Template) -> None:
     assert (sweep.function, sweep.every_s) == ("recovery", 300.0)
 
 
-def test_reader_has_the_event_stream_and_http_api_the_rest(template: Template) -> None:
+def test_reader_has_the_streams_and_http_api_the_rest(template: Template) -> None:
     routes = read_topology(template).http_routes
 
     assert set(routes) == {
         HttpRoute("ANY", "/", "http_api"),
         HttpRoute("ANY", "/{proxy+}", "http_api"),
         HttpRoute("GET", "/v1/sessions/{session_id}/events", "reader"),
+        HttpRoute("GET", "/api/v1/workspaces/{slug}/agent-runs/{run_id}/stream", "reader"),
     }
 
 

@@ -218,7 +218,8 @@ def _parts(path: str) -> list[str]:
 
 
 def _tag(route: Route) -> str:
-    return route.path.split("/")[2]
+    parts = route.path.split("/")
+    return parts[5] if parts[1] == "api" else parts[2]
 
 
 def _schemas_in(value: Any) -> list[Schema]:
