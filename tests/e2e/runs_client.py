@@ -26,8 +26,15 @@ def published(client: Client) -> Iterator[MantyxClient]:
 
 def note_sessions(client: Client, run_id: str) -> None:
     """Have the invariants of a run's session checked in the end."""
-    found = client.http.get(f"/api/v1/workspaces/{client.tenant}/agent-runs/{run_id}").json()
-    client.touched[found["sessionId"]] = None
+    client.touched[read_run(client, run_id)["sessionId"]] = None
+
+
+def read_run(client: Client, run_id: str) -> dict[str, Any]:
+    """Return how a run stands."""
+    found: dict[str, Any] = client.http.get(
+        f"/api/v1/workspaces/{client.tenant}/agent-runs/{run_id}"
+    ).json()
+    return found
 
 
 def of_type(events: list[RunEvent], kind: str) -> list[dict[str, Any]]:
