@@ -21,7 +21,7 @@ from everturn.protocol.limits import (
 )
 from everturn.protocol.runs.tool_refs import names_of
 from everturn.rejections import InvalidRequest, NotYetSupported
-from everturn.runs.reasoning import effort_of
+from everturn.runs.reasoning import reasoning_of
 from everturn.runs.tools import check_schema, tools_of
 
 Spec = Mapping[str, Any]
@@ -127,10 +127,10 @@ def _set_reasoning(config: dict[str, Any], spec: Spec, efforts: Sequence[str]) -
     level = spec.get("reasoningLevel")
     if level is None:
         return
-    effort = effort_of(level, efforts)
     config.pop("reasoning", None)
-    if effort is not None:
-        config["reasoning"] = {"effort": effort}
+    reasoning = reasoning_of(level, efforts)
+    if reasoning is not None:
+        config["reasoning"] = reasoning
 
 
 def _tools(spec: Spec, base: SpecBase) -> list[Mapping[str, Any]]:
