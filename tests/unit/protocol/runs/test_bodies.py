@@ -188,3 +188,11 @@ def test_several_misfits_are_counted() -> None:
     told = refusal(read_run, {"prompt": 1, "modelId": 2})
 
     assert told.endswith("(and 1 more)")
+
+
+def test_half_a_character_is_no_json_that_can_be_kept() -> None:
+    schema = {"type": "object", "title": "\ud800"}
+
+    told = refusal(read_run, {**ASKED, "outputSchema": {"schema": schema}})
+
+    assert told == "/outputSchema: should be lossless JSON"

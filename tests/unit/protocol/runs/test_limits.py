@@ -91,7 +91,7 @@ MOST: dict[str, tuple[Make, int, str]] = {
     ),
     "toolBudgets key": (
         run("toolBudgets", lambda n: {"x" * n: {"maxCalls": 1}}),
-        limits.MAX_TOOL_BUDGET_KEY_CHARS,
+        limits.MAX_BUDGETED_NAME_CHARS,
         "/toolBudgets",
     ),
     "maxCalls": (run("toolBudgets", budget), 1000, "/toolBudgets/t/maxCalls"),

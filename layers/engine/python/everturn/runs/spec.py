@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import (
-    DEFAULT_CONSECUTIVE_THRESHOLD,
-    DEFAULT_HARD_CUTOFF_THRESHOLD,
+    DEFAULT_LOOP_CUTOFF,
+    DEFAULT_LOOP_NUDGE,
     DEFAULT_TOOL_TURNS,
     MAX_AGENT_BYTES,
     MAX_TOOL_BUDGETS,
@@ -179,8 +179,8 @@ def _loop_detection(asked: Any, own: Any) -> Any:
         return False
     said = asked if isinstance(asked, Mapping) else {}
     return {
-        "consecutive_threshold": said.get("consecutiveThreshold") or DEFAULT_CONSECUTIVE_THRESHOLD,
-        "hard_cutoff_threshold": said.get("hardCutoffThreshold") or DEFAULT_HARD_CUTOFF_THRESHOLD,
+        "consecutive_threshold": said.get("consecutiveThreshold") or DEFAULT_LOOP_NUDGE,
+        "hard_cutoff_threshold": said.get("hardCutoffThreshold") or DEFAULT_LOOP_CUTOFF,
     }
 
 
