@@ -299,8 +299,20 @@ def test_an_output_schema_that_does_not_compile_is_named() -> None:
 
 
 def test_a_message_says_otherwise_for_its_own_run() -> None:
-    session = {"agentId": "helper", "modelId": "a", "tools": [LOCAL], "plan": True, "more": 1}
-    message = {"agentId": "other", "modelId": "b", "tools": [], "plan": None, "less": 1}
+    session: dict[str, Any] = {
+        "agentId": "helper",
+        "modelId": "a",
+        "tools": [LOCAL],
+        "plan": True,
+        "more": 1,
+    }
+    message: dict[str, Any] = {
+        "agentId": "other",
+        "modelId": "b",
+        "tools": [],
+        "plan": None,
+        "less": 1,
+    }
 
     spec = inherited(session, message)
 

@@ -32,7 +32,7 @@ RUN_BY_CALLER = {
         "backoff_max_secs": 0,
     },
 }
-TENANTS = {
+TENANTS: dict[str, dict[str, Any]] = {
     "tool_1": {"name": "tool_1", "input": EMPTY, "handler": "worker"},
     "search_repos": {"name": "search_repos", "effect": "read"},
 }
