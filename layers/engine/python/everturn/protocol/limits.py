@@ -243,19 +243,19 @@ MIN_HARD_CUTOFF_THRESHOLD = 3
 MAX_LOOP_THRESHOLD = 100
 """Either of them. Source: [8.1]."""
 
-DEFAULT_CONSECUTIVE_THRESHOLD = 3
+DEFAULT_LOOP_NUDGE = 3
 """Source: [8.1]."""
 
-DEFAULT_HARD_CUTOFF_THRESHOLD = 6
+DEFAULT_LOOP_CUTOFF = 6
 """Source: [8.1]."""
 
 MAX_TOOL_BUDGETS = 32
 """Tools with a budget. Source: [8.2]."""
 
-MAX_TOOL_BUDGET_KEY_CHARS = 120
+MAX_BUDGETED_NAME_CHARS = 120
 """A tool's name in the budgets. Source: [8.2]."""
 
-MAX_TOOL_BUDGET_CALLS = 1000
+MAX_BUDGETED_CALLS = 1000
 """Calls that a budget allows. Source: [8.2]."""
 
 MAX_TOOL_TURNS = 100
