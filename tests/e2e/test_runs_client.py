@@ -21,7 +21,7 @@ from mantyx import (
 
 from e2e.client import Client
 from e2e.peer import a2a_peer
-from e2e.runs_client import KIND, check_stream, note_sessions, of_type, published, read_run
+from e2e.runs_client import KIND, check_stream, note_sessions, of_type, published
 
 TOTAL: dict[str, Any] = {
     "type": "object",
