@@ -11,15 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from everturn.ports.sessions import Head, NewCommit, SessionKey
-from everturn.session.events.children import (
-    SubAgentDispatched,
-    SubAgentErrored,
-    SubAgentInterrupted,
-    SubAgentPrivate,
-    SubAgentRequested,
-    SubAgentStarted,
-    SubAgentTurnCompleted,
-)
 from everturn.session.events.decisions import (
     AsOf,
     DecisionCompleted,
@@ -31,23 +22,7 @@ from everturn.session.events.decisions import (
     DecisionQueued,
     ErroredPrivate,
 )
-from everturn.session.events.guards import (
-    GuardNoted,
-    LoopDetected,
-    ModelFellBack,
-    NotedPrivate,
-    OutputRejected,
-    ToolBudgetExceeded,
-)
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
-from everturn.session.events.mail import (
-    InboxDequeued,
-    InboxDiscarded,
-    InboxEnqueued,
-    InboxUpdated,
-    MessageRequested,
-    OutboxDelivered,
-)
 from everturn.session.events.messages import (
     AgentPrivate,
     AgentUpdated,
@@ -67,7 +42,6 @@ from everturn.session.events.model_calls import (
     RequestHeader,
     RequestPrivate,
 )
-from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import (
     Owner,
     SessionCancelled,
@@ -101,6 +75,7 @@ from everturn.session.events.waits import WaitClosed, WaitExtended, WaitOpened, 
 from everturn.session.evolve import fold
 from everturn.session.refs import same_as
 from everturn.session.state import Session
+from sample_crossings import of_children, of_runs
 
 NOON_MS = 1_767_268_800_000
 """2026-01-01T12:00:00Z."""
@@ -239,75 +214,6 @@ def plain_turn(session_id: str) -> tuple[list[Event], list[Event]]:
     return asked, answered
 
 
-def of_children(turn: str) -> list[Event]:
-    """Return one event of each kind that sub-agents and messages between sessions bring."""
-    child: dict[str, Any] = {"id": "c9", "session_id": id_of("child"), "agent_id": "poet"}
-    return [
-        SubAgentRequested(
-            turn_id=turn,
-            **child,
-            retry=Retry(timeout_secs=60, max_retries=3),
-            anchor=Anchor(branch=0, depth=2),
-            private=SubAgentPrivate(llm_call_id=id_of("call")),
-        ),
-        SubAgentDispatched(turn_id=turn, **child, attempt=1, deadline_ms=NOON_MS),
-        SubAgentErrored(
-            turn_id=turn,
-            **child,
-            attempt=1,
-            error="no",
-            code="provider_error",
-            detail={"reason": "busy"},
-            retryable=True,
-            next_attempt_at_ms=NOON_MS,
-        ),
-        SubAgentStarted(turn_id=turn, **child, attempt=2),
-        SubAgentInterrupted(
-            turn_id=turn, id="c9", session_id=id_of("child"), interrupt_id="int-2", reason="confirm"
-        ),
-        SubAgentTurnCompleted(
-            turn_id=turn, **child, result="Soft rain", cost="0.5", usage=Usage(input_tokens=3)
-        ),
-        MessageRequested(
-            turn_id=turn,
-            target="s9",
-            message_id="m9",
-            message={"id": "m9", "role": "user", "content": "rain"},
-        ),
-        OutboxDelivered(entry=7, outcome="refused", code="unknown_session"),
-        InboxEnqueued(
-            turn_id="t9", item_id="i9", message={"id": "m8", "role": "user", "content": "sun"}
-        ),
-        InboxDequeued(turn_id="t9", item_id="i9"),
-        InboxDiscarded(turn_id="t9", item_id="i8", reason="turn_cancelled"),
-        InboxUpdated(
-            turn_id="t9", item_id="i9", message={"id": "m8", "role": "user", "content": "fog"}
-        ),
-    ]
-
-
-def of_runs() -> list[Event]:
-    """Return one event of each kind that runs and their guards bring."""
-    turn, call = id_of("turn"), id_of("call")
-    noted = NotedPrivate(
-        signature="5f2c", streak=3, tool_turns=4, calls={"recall": 5}, skips=True, exceeded=("c1",)
-    )
-    return [
-        SessionDescribed(description={"spec": {"systemPrompt": "Be kind."}, "name": "desk"}),
-        RunRequested(
-            turn_id=turn,
-            run={"spec": {"prompt": "rain?"}, "metadata": {"customer": "acme"}},
-            config={"model": "demo:demo"},
-            messages=[{"id": "m1", "role": "user", "content": "rain?"}],
-        ),
-        GuardNoted(turn_id=turn, id=call, private=noted),
-        LoopDetected(turn_id=turn, consecutive_count=3, hard_cutoff=False, tools=("recall",)),
-        ToolBudgetExceeded(turn_id=turn, tool="recall", call_id="c1", max_calls=4, call_index=5),
-        OutputRejected(turn_id=turn, id=call, problem="/: is no JSON", attempt=1),
-        ModelFellBack(turn_id=turn, id=call, from_model="demo:demo", to_model="demo:other"),
-    ]
-
-
 def what_a_plain_turn_lacks() -> list[Event]:
     """Return one event of each kind that `plain_turn` has none of, and forms that it lacks."""
     turn, call, asked = id_of("turn"), id_of("call"), id_of("d4")
@@ -388,8 +294,8 @@ def what_a_plain_turn_lacks() -> list[Event]:
             to=id_of("d1"),
             private=MovedPrivate(seq=1, depth=1, fork=Fork(branch=1)),
         ),
-        *of_children(turn),
-        *of_runs(),
+        *of_children(turn, id_of, NOON_MS),
+        *of_runs(turn, call),
         TurnParked(turn_id=turn),
         TurnUnparked(turn_id=turn),
         WaitOpened(

@@ -135,7 +135,9 @@ def _operation(route: Route) -> Schema:
     if spoken.body is not None:
         made["requestBody"] = {
             "required": spoken.needs_body,
-            "content": {JSON: content(spoken.body) | {"examples": _named(spoken.bodies)}},
+            "content": {
+                spoken.body_media: content(spoken.body) | {"examples": _named(spoken.bodies)}
+            },
         }
     made["responses"] = responses(route, spoken)
     return made
@@ -216,7 +218,8 @@ def _parts(path: str) -> list[str]:
 
 
 def _tag(route: Route) -> str:
-    return route.path.split("/")[2]
+    parts = route.path.split("/")
+    return parts[5] if parts[1] == "api" else parts[2]
 
 
 def _schemas_in(value: Any) -> list[Schema]:

@@ -129,6 +129,10 @@ _REST: dict[str, dict[str, Any]] = {
     },
     "session.message_requested": {"target": "s", "message_id": "m"},
     "inbox.enqueued": {"item_id": "i"},
+    "inbox.updated": {"item_id": "i"},
+    "session.described": {},
+    "run.requested": {},
+    "output.rejected": {"id": "c", "attempt": 1},
     "turn.completed": {"outcome": "failed"},
     "call.wait.opened": {"id": "w", "kind": "question", "call_id": "c", "name": "t"},
     "call.wait.extended": {
@@ -140,7 +144,7 @@ _REST: dict[str, dict[str, Any]] = {
     },
     "call.wait.closed": {"id": "w", "kind": "question", "call_id": "c", "outcome": "answered"},
 }
-_TEXTS = {"error", "partial_text", "arguments", "result", "question", "answer"}
+_TEXTS = {"error", "partial_text", "arguments", "result", "question", "answer", "problem"}
 
 
 def with_body(kind: str, field: str, text: str) -> Event:

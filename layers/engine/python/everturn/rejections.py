@@ -80,8 +80,36 @@ class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
     """An answer that the question does not allow; the hint says what it allows."""
 
 
+class InvalidRequest(RejectedError, code="invalid_request", status=400):
+    """A body of the agent runs API, or a form of OAuth, does not fit; the message says where."""
+
+
+class InvalidModel(RejectedError, code="invalid_model", status=400):
+    """No such model for a run; field `candidates` has those that are called nearly so."""
+
+
 class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
+
+
+class UnsupportedGrantType(RejectedError, code="unsupported_grant_type", status=400):
+    """Tokens are not given out for that. Source: RFC 6749, 5.2."""
+
+
+class UnsupportedTokenType(RejectedError, code="unsupported_token_type", status=400):
+    """The token is good, and no revocation reaches it. Source: RFC 7009, 2.2.1."""
+
+
+class InvalidGrant(RejectedError, code="invalid_grant", status=400):
+    """The refresh token is not whole, over, revoked, or another client's. Source: RFC 6749, 5.2."""
+
+
+class InvalidScope(RejectedError, code="invalid_scope", status=400):
+    """A scope that is not known, or was not granted. Source: RFC 6749, 5.2."""
+
+
+class InvalidClient(RejectedError, code="invalid_client", status=401):
+    """The client is not known, or its secret is another one. Source: RFC 6749, 5.2."""
 
 
 class Unauthenticated(RejectedError, code="unauthenticated", status=401):
@@ -160,6 +188,18 @@ class UnknownWait(RejectedError, code="unknown_wait", status=404):
     """The session never had that wait."""
 
 
+class UnknownRun(RejectedError, code="unknown_run", status=404):
+    """No such run for this caller. Source: agent-runs.md."""
+
+
+class UnknownToolUse(RejectedError, code="unknown_tool_use", status=404):
+    """The run waits for no result of that id. Source: agent-runs.md, "Routes"."""
+
+
+class UnknownItem(RejectedError, code="unknown_item", status=404):
+    """No message of that id waits in the inbox. Source: session-log IB-5."""
+
+
 class UnknownRoute(RejectedError, code="not_found", status=404):
     """No route of this path."""
 
@@ -206,6 +246,14 @@ class SessionDeleting(RejectedError, code="session_deleting", status=409):
 
 class SessionCancelled(RejectedError, code="session_cancelled", status=409):
     """The session is final. Source: S-8."""
+
+
+class InboxFull(RejectedError, code="inbox_full", status=409):
+    """As many turns wait in the session as may; send it when some have ended."""
+
+
+class RunTerminal(RejectedError, code="run_terminal", status=409):
+    """The run has ended: what comes now is dropped. Source: agent-runs.md, "Routes"."""
 
 
 class TooLarge(RejectedError, code="too_large", status=413):

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from everturn.commands.change import ChangeSession
-from everturn.commands.reading import state_at
 from everturn.commands.readings import readings_of, settlement_reading, with_routes
 from everturn.commands.tool_answers import answer_command, settled_by
+from everturn.commands.worker_state import state_at
 from everturn.ports.callers import Caller
 from everturn.ports.decider import DeliveryFailed
 from everturn.ports.sessions import SessionKey

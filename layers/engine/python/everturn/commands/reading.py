@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from everturn.commands.waiting_turns import orders_in, waiting_in
 from everturn.errors import DefectError, StoreUnreadable
 from everturn.llm.catalogue import CatalogueOf
 from everturn.observability import logger
@@ -17,12 +18,12 @@ from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.rejections import SessionQuarantined, UnknownAgent, UnknownSession
 from everturn.session.budget import Budget, budgets_of
 from everturn.session.events.decisions import DecisionDispatched
-from everturn.session.events.mail import InboxEnqueued
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
+from everturn.session.request import digest
 from everturn.session.state import Session, Spent
 from everturn.session.tree import active, forks, is_recent, ranges
 from everturn.session.turn_model import models_of
@@ -84,9 +85,15 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = replace(self._facts(key.tenant, agent), path=path, inbox=waiting_in(logged))
+        facts = replace(
+            self._facts(key.tenant, agent),
+            path=path,
+            inbox=waiting_in(logged),
+            orders=orders_in(logged),
+        )
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))
+        facts = self.with_routes(facts, key.tenant, *(one.config for one in facts.orders.values()))
         return Loaded(head, logged, facts)
 
     def _path(self, key: SessionKey, session: Session) -> tuple[Logged, ...]:
@@ -96,7 +103,7 @@ class SessionReader:
         """
         wanted = [*ranges(session, session.window.from_seq)]
         open_seqs = {call.seq for call in session.calls}
-        open_seqs |= {one.seq for one in session.inbox}
+        open_seqs |= {seq for one in session.inbox for seq in (one.seq, one.run_seq)}
         open_seqs |= {seq for one in session.decisions for seq in (one.seq, one.dispatched_seq)}
         for seq in sorted(open_seqs - {0}):
             if not any(low <= seq <= high for low, high in wanted):
@@ -125,6 +132,29 @@ class SessionReader:
         """Return what an agent says, with the routes of its models."""
         routes = self.fallback_routes(tenant, agent.config)
         return Facts(agent, self.route(tenant, agent.config), routes=routes)
+
+    def for_run(self, tenant: str, agent_id: str, config: Mapping[str, Any] | None) -> Facts:
+        """Return the facts for a session that begins with a run, or to have some.
+
+        It goes by `config`, and by the agent's own where there is none; tools are run by the
+        agent's worker, if the agent is there. Raises `UnknownAgent` where nothing says what to do.
+        """
+        if config is None:
+            return self.for_new_session(tenant, agent_id)
+        record = self._directory.agent(tenant, agent_id)
+        agent = Pinned(
+            config,
+            digest(config),
+            has_worker=record is not None and bool(record.worker),
+            worker_is_function=record is not None and record.worker_is_function,
+        )
+        return self._facts(tenant, agent)
+
+    def with_routes(self, facts: Facts, tenant: str, *configs: Mapping[str, Any] | None) -> Facts:
+        """Return `facts` with where the models of other configs lead."""
+        models = {model for config in configs if config for model in models_of(config)}
+        routes = {model: self.route(tenant, {"model": model}) for model in models}
+        return replace(facts, routes={**facts.routes, **routes}) if routes else facts
 
     def with_budgets(
         self, facts: Facts, tenant: str, owner_id: str, charged: tuple[str, ...] = ()
@@ -341,21 +371,6 @@ def _with(commit: Logged, events: Mapping[int, Event]) -> Logged:
     return replace(commit, events=tuple(events.get(seq, event) for seq, event in commit.numbered()))
 
 
-def state_at(
-    store: SessionStore, key: SessionKey, seq: int, logged: tuple[Logged, ...] = ()
-) -> Any:
-    """Return the worker's state of version `seq`, `None` for none; `logged` is at hand already."""
-    if not seq:
-        return None
-    at_hand = [commit for commit in logged if commit.first_seq <= seq <= commit.last_seq]
-    for number, event in _numbered(
-        tuple(at_hand) or store.materialise(key, store.log(key, seq, seq))
-    ):
-        if number == seq and isinstance(event, StateUpdated):
-            return event.state
-    return None
-
-
 def pin(record: AgentRecord) -> Pinned:
     """Return the part of an agent that a session pins. Source: decision-protocol O-23."""
     hidden = {"worker", "decides", "worker_secret"}
@@ -381,15 +396,6 @@ def path_of(logged: tuple[Logged, ...], session: Session, from_seq: int) -> tupl
         and number >= from_seq
         and is_recent(session, event.private.branch, event.private.depth)
     )
-
-
-def waiting_in(logged: tuple[Logged, ...]) -> dict[str, Mapping[str, Any]]:
-    """Return the messages that came from other sessions, by their items' ids."""
-    return {
-        event.item_id: event.message
-        for _, event in _numbered(logged)
-        if isinstance(event, InboxEnqueued)
-    }
 
 
 def to_path(seq: int, event: MessageNew) -> PathMessage:

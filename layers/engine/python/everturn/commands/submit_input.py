@@ -51,7 +51,7 @@ class Submitted:
     session_id: str
     turn_id: str
     duplicate: bool = False
-    turn_status: Literal["running", "parked", "completed"] | None = None
+    turn_status: Literal["queued", "running", "parked", "completed"] | None = None
     is_continued: bool = False
     """It went on with the turn that was open. Source: T-3.2."""
 
@@ -288,6 +288,8 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
     name = (record.alias_of or record.turn_id) if record is not None else wanted.turn_id
     if head.session.turn is not None and head.session.turn.id == name:
         return Submitted(wanted.key.session, name, True, "running")
+    if any(one.turn_id == name for one in head.session.inbox):
+        return Submitted(wanted.key.session, name, True, "queued")
     if any(turn.id == name for turn in head.session.parked):
         return Submitted(wanted.key.session, name, True, "parked")
     return Submitted(wanted.key.session, name, True, "completed") if record is not None else None

@@ -35,7 +35,7 @@ from everturn.session.commands import (
 from everturn.session.facts import Facts, Stamp
 from everturn.session.state import Call, Decision
 from everturn.session.waiting import Held, held_by, misplaced
-from everturn.tools.answer import judged
+from everturn.tools.answer import client_inputs, judged
 from everturn.tools.schema import check_output
 
 UNSUPPORTED: Final = "unsupported_answer"
@@ -110,7 +110,7 @@ def _outcome(action: Action, call: Call, facts: Facts) -> Outcome:
         case LlmResultAction():
             config = facts.agent.config
             reply = read_reply(config.get("format"), action.response)
-            return judged(reply, config.get("output_schema"))
+            return judged(reply, config.get("output_schema"), client_inputs(config))
         case LlmErrorAction():
             retryable = bool(action.retryable)
             return ModelFailure(action.error, action.code, retryable, action.detail)

@@ -26,6 +26,9 @@ def session_and_turn(
         return session_and_turn(store, caller, session_id, record.alias_of)
     if record is not None:
         return head, record
+    for waiting in head.session.inbox:
+        if waiting.turn_id == name:
+            return head, TurnRecord(name)
     for turn in open_turns:
         if name in {turn.id, f"turn-{turn.number}"}:
             return head, TurnRecord(turn.id, turn.number, turn.first_seq)

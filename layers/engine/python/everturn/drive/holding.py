@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from everturn.commands.attempts import Attempts
-from everturn.commands.reading import Loaded, SessionReader, waiting_in
+from everturn.commands.reading import Loaded, SessionReader
 from everturn.commands.vanishing import vanishing
+from everturn.commands.waiting_turns import orders_in, waiting_in
 from everturn.errors import DefectError, LeaseLost
 from everturn.ports.clock import Clock
 from everturn.ports.session_store import SessionStore
@@ -232,6 +233,7 @@ class Holding:
             route=decided.route,
             routes=decided.routes,
             inbox={**loaded.facts.inbox, **waiting_in(logged)},
+            orders={**loaded.facts.orders, **orders_in(logged)},
         )
         if loaded.facts.events:
             added = dict(event for commit in logged for event in commit.numbered())

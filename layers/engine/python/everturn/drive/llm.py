@@ -30,7 +30,7 @@ from everturn.session.propose import CallModel
 from everturn.session.request import BuiltRequest, digest, rebuild
 from everturn.session.state import Call, Session
 from everturn.session.turn_model import header_of_calls
-from everturn.tools.answer import judged
+from everturn.tools.answer import Inputs, judged
 
 CACHE_KEY_CHARS: Final = 32
 DEMO: Final = "demo"
@@ -92,6 +92,8 @@ class Sent:
     """Puts the files of a request in their places. Raises `ModelFailed`."""
 
     replays: Mapping[str, Replay]
+    client_tools: Inputs = field(default_factory=dict)
+    """What the arguments of the client's own tools are held to."""
 
     def body_for(self, ref: ModelRef) -> Mapping[str, Any]:
         """Return the request with its files; the demo model looks into none."""
@@ -135,7 +137,7 @@ def run_model_call(
                 attempt.said.hear(delta)
                 attempt.on_delta(delta)
         answered = _answered(assembler.answer(), ref, _cost(assembler, prices))
-        outcome = judged(answered, request.body.get("output_schema"))
+        outcome = judged(answered, request.body.get("output_schema"), sent.client_tools)
     except ModelAborted:
         outcome = _lapsed(effect.attempt, assembler, prices)
     except UnknownProvider as error:

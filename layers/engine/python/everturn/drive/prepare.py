@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from everturn.commands.reading import state_at
+from everturn.commands.worker_state import state_at
 from everturn.delivery.function_answer import from_step_error, from_value
 from everturn.drive.attachments import Attachments
 from everturn.drive.crossing import CROSSING_LIMIT_S, sending, starting
@@ -43,6 +43,7 @@ from everturn.session.propose import (
 )
 from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision
+from everturn.tools.answer import client_inputs
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
 """Runs an effect; the argument tells that nobody wants its outcome any more."""
@@ -124,7 +125,9 @@ class Preparer:
         said = self._said[call.id, call.attempt] = Said()
         key, logged = holding.key, holding.loaded.logged
         replays = replays_of(logged, request.body["messages"])
-        sent = Sent(key.tenant, key.session, request, self._attachments.filled, replays)
+        client_tools = client_inputs(holding.loaded.facts.agent.config)
+        filled = self._attachments.filled
+        sent = Sent(key.tenant, key.session, request, filled, replays, client_tools)
 
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
             expired = lambda: time.monotonic() >= until  # noqa: E731  # one line of five

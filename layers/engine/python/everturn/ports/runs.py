@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from everturn.ports.sessions import SessionKey
 
 Verdict = Literal["UP", "DOWN"]
 
@@ -32,6 +35,16 @@ class Feedback:
     at_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a session was made as, for who lists sessions."""
+
+    name: str
+    metadata: Mapping[str, str]
+    created: str
+    """The session's incarnation."""
+
+
 class RunIndex(Protocol):
     """Keeps runs by their ids; each method may raise `StoreUnavailable`."""
 
@@ -39,13 +52,14 @@ class RunIndex(Protocol):
         """Return where a run is, `None` for one that the tenant never had."""
         ...
 
-    def put_feedback(self, tenant: str, run_id: str, feedback: Feedback) -> bool:
-        """Keep feedback in the place of what there was; return whether it is the first.
-
-        The id of the first one stays. Nothing happens, and `False` is returned, for an unknown run.
-        """
+    def put_feedback(self, tenant: str, place: RunPlace, feedback: Feedback) -> Feedback | None:
+        """Keep feedback in the place of what there was, which is returned; its id stays."""
         ...
 
-    def feedback(self, tenant: str, run_id: str) -> Feedback | None:
+    def feedback(self, tenant: str, place: RunPlace) -> Feedback | None:
         """Return what was said of a run."""
+        ...
+
+    def described(self, sessions: Sequence[SessionKey]) -> Mapping[SessionKey, Described]:
+        """Return what those of `sessions` were made as that were made with a description."""
         ...

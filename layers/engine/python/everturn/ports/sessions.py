@@ -77,6 +77,8 @@ class TurnRecord:
     last_seq: int = 0
     outcome: str = ""
     alias_of: str = ""
+    is_run: bool = False
+    """It was asked for as a run: a pointer leads to it."""
 
 
 VersionKind = Literal["agent", "state"]

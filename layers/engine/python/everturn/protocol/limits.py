@@ -196,6 +196,15 @@ DEFAULT_TOKEN_TTL_S = 600
 MAX_TOKEN_TTL_S = 86_400
 """Longest life of a client token. Source: A-3."""
 
+ACCESS_TOKEN_TTL_S = 3600
+"""How long an access token of OAuth lives. Source: agent-runs.md, "Routes"."""
+
+REFRESH_TOKEN_TTL_S = 30 * 86_400
+"""How long a refresh token is taken."""
+
+MAX_OAUTH_REQUEST_BYTES = 16 * KIB
+"""A request for or about tokens of OAuth; over it 400."""
+
 TOKEN_LEEWAY_S = 60
 """How long after its expiry a token is still taken. Source: A-2."""
 
@@ -204,6 +213,74 @@ MAX_ATTEMPTS = 100
 
 MAX_POLICY_SECS = 31_536_000
 """Largest time in a policy: one year, the life of a Standard step execution (Step Functions)."""
+
+# runs: what a body of the agent runs API may say. Source: runs document, its sections in brackets
+
+MAX_RUN_BODY_BYTES = 5_900_000
+"""Body of a run, a message of a session or a tool result, files in base64 included.
+
+What Lambda takes, less the rest of the event. Source: Lambda, invocation payload.
+"""
+
+MAX_INBOX = 100
+"""Messages of users that wait in a session. Ours: the head names each of them."""
+
+MAX_RUN_NAME_CHARS = 200
+"""What a run or a session is called."""
+
+MAX_RUN_METADATA = 16
+"""Pairs of a run's or session's metadata. Source: the published clients."""
+
+MAX_RUN_METADATA_KEY_CHARS = 64
+"""A name in it."""
+
+MAX_RUN_METADATA_VALUE_CHARS = 512
+"""A value in it."""
+
+MAX_OUTPUT_SCHEMA_BYTES = 32 * KIB
+"""An output schema and its name as compact JSON. Source: [7]."""
+
+MIN_CONSECUTIVE_THRESHOLD = 2
+"""Identical batches before the nudge: one is no loop. Source: [8.1]."""
+
+MIN_HARD_CUTOFF_THRESHOLD = 3
+"""Identical batches before tools are taken away. Source: [8.1]."""
+
+DEFAULT_TOOL_TURNS = 32
+"""The same where nothing is asked. Source: agent-runs.md, "Small print"."""
+
+MAX_SUPERVISOR_INTERVAL = 100
+"""Model calls between two reviews. Source: [8.4]."""
+
+MAX_REASONING_TRIGGER_CHARS = 50_000
+"""Reasoning that calls the supervisor. Source: [8.4]."""
+
+MAX_REASONING_TRIGGER_MS = 600_000
+"""The same in time. Source: [8.4]."""
+
+MAX_REASONING_LEVEL = 100
+"""Source: [6]."""
+
+MAX_RUN_FILES = 20
+"""Files of a message, or of a tool's result. Source: [2.1.1, 5]."""
+
+MAX_INLINE_FILES_BYTES = 4 * MIB
+"""Those of them that come by value, before base64. Source: agent-runs.md, "Small print"."""
+
+MAX_FILE_URL_CHARS = 8 * KIB
+"""A link to a file; signed ones are long."""
+
+MAX_LOCAL_ERROR_BYTES = 8 * KIB
+"""Why a tool of the caller's failed, UTF-8. Source: [5]."""
+
+LOCAL_TOOL_TIMEOUT_S = 300
+"""How long a tool of the caller's is waited for. Source: [5]."""
+
+MAX_FEEDBACK_CHARS = 8000
+"""What somebody says of a run. Source: the published clients."""
+
+MAX_SNAPSHOT_BYTES = 256 * KIB
+"""What they saw when they said it, UTF-8; an item of the table has 400 KiB."""
 
 # AWS, as architecture.md 5 lists them
 

@@ -36,7 +36,7 @@ class CancelRequest(WireModel):
 
     cause: Maybe[Literal["user", "parent"]] = None
     keep_inbox: Maybe[bool] = None
-    """Whether inputs that wait stay; there is no queue of inputs yet, so nothing waits."""
+    """Whether messages that wait for turns of their own stay."""
 
 
 class Resolution(WireModel):

@@ -10,22 +10,9 @@ from everturn.session.events.interrupts import Origin
 from everturn.session.events.sessions import CancelCause, Owner
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts, Place, Stamp
+from everturn.session.inbox_commands import InboxCommand, RunOrder
 from everturn.session.mail_commands import BetweenSessions
 from everturn.session.waiting import Held
-
-
-@dataclass(frozen=True, slots=True)
-class RunOrder:
-    """Settings that one turn is to have, whatever the session has. Source: agent-runs 2.2, 8.6."""
-
-    run: Mapping[str, Any]
-    """`{spec, metadata?, name?}`, as the caller wrote them, without the messages."""
-
-    config: Mapping[str, Any] | None = None
-    """The `AgentConfig` that the turn goes by, as JSON; none where a worker decides."""
-
-    client: Mapping[str, Any] | None = None
-    """Where a worker decides: the `ClientContext` that its question carries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +48,8 @@ class SubmitInput:
     """By call id: how the view's answer to a client tool breaks its output schema. U-8."""
     is_frontend: bool = False
     """An end user's client sends it, which may not write everybody's part. Source: V-11."""
+    run: RunOrder | None = None
+    """Its turn has settings of its own, and waits where another one is open. Source: IB-9."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +80,10 @@ class ModelAnswered:
     output_problem: str | None = None
     """How its text breaks the output schema, `<JSON pointer>: <reason>`; counts where no tool of
     the reply is run. Source: field case F26."""
+
+    unfit: Mapping[int, str] = field(default_factory=dict)
+    """By a tool call's position: how its arguments break the schema of a client's tool, worded for
+    the model. Source: agent-runs 3.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,4 +358,5 @@ Command = (
     | TakeOver
     | FailTurn
     | BetweenSessions
+    | InboxCommand
 )

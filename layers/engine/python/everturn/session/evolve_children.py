@@ -127,6 +127,7 @@ def with_mail_event(session: Session, event: MailEvent) -> Session:
                 session.seq,
                 event.turn_id or "",
                 event.private.run_seq,
+                event.private.is_users,
                 wakes=event.wakeup,
             )
             return replace(session, inbox=(*session.inbox, waiting))

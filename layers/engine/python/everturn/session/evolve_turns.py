@@ -28,8 +28,9 @@ from everturn.session.events.sessions import (
     TurnStarted,
     TurnUnparked,
 )
+from everturn.session.guard_counts import Guard
 from everturn.session.mailbox import Parent
-from everturn.session.state import Guard, Session, Turn
+from everturn.session.state import Session, Turn
 
 SessionEvent = SessionCreated | SessionDone | SessionCancelled
 TurnEvent = (

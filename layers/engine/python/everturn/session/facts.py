@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from everturn.protocol.ids import uuid7
 from everturn.session.budget import Budget
+from everturn.session.events.runs import RunRequested
 from everturn.session.events.stored import Event
 from everturn.session.events.tree import Stretch
 from everturn.session.state import Window
@@ -142,6 +143,9 @@ class Facts:
 
     inbox: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The messages that wait, by their items' ids."""
+
+    orders: Mapping[str, RunRequested] = field(default_factory=dict)
+    """What turns that wait were asked for with, by their ids."""
 
     budgets: tuple[Budget, ...] = ()
     """Of the session's owner, its tenant and its ancestors, with what was counted so far."""

@@ -10,7 +10,8 @@ from typing import Final
 
 from everturn.session.events.stored import Event
 from everturn.session.facts import WORKERS_ROUTE
-from everturn.session.state import Guard, Session
+from everturn.session.guard_counts import Guard
+from everturn.session.state import Session
 
 FORMAT: Final = 1
 """The first version; that of every item which `format_of` is not asked about."""
@@ -77,7 +78,7 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
         one.run_seq or one.guard != Guard() or one.is_final or one.rejected or one.fallbacks
         for one in turns
     )
-    waits = any(one.run_seq or not one.wakes for one in session.inbox)
+    waits = any(one.is_users or not one.wakes for one in session.inbox)
     if guarded or waits or kinds & THIRD:
         return 3
     is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")

@@ -51,7 +51,7 @@ def note_behind(verdict: Verdict, schema: Any) -> str | None:
     Before its last word it is told that instead; see `FINAL_NOTE`.
     """
     if verdict.rejected is not None:
-        return repair_note(verdict.rejected.problem, schema)
+        return repair_note(verdict.rejected.problem or "", schema)
     noted = verdict.noted
     if verdict.loop is None or noted is None or noted.is_final:
         return None

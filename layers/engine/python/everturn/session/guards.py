@@ -23,7 +23,7 @@ from everturn.session.events.guards import (
     OutputRejected,
     ToolBudgetExceeded,
 )
-from everturn.session.state import Guard
+from everturn.session.guard_counts import Guard
 
 SIGNATURE_CHARS: Final = 32
 """Hex digits of a batch's signature."""

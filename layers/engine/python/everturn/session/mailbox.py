@@ -26,6 +26,9 @@ class Waiting:
     run_seq: int = 0
     """The event with the settings that its turn is to have; 0 for none of its own."""
 
+    is_users: bool = False
+    """A user wrote it, and no other session."""
+
     wakes: bool = True
     """Whether it opens its turn by itself once nothing is in its way. Source: IB-2."""
 

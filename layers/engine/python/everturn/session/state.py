@@ -17,6 +17,7 @@ from everturn.session.events.shape import Retry, Usage
 from everturn.session.events.tool_calls import Effect
 from everturn.session.events.tree import Stretch
 from everturn.session.events.waits import WaitKind
+from everturn.session.guard_counts import Guard
 from everturn.session.mailbox import Outgoing, Parent, Waiting
 
 WINDOW_MARKS: Final = 16
@@ -80,17 +81,6 @@ class Spent:
         """Return the sum."""
         total = format(Decimal(self.cost) + Decimal(other.cost), "f")
         return Spent(total, self.tokens + other.tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """What the guards have counted in a turn. Source: agent-runs, section 8."""
-
-    signature: str = ""
-    streak: int = 0
-    tool_turns: int = 0
-    calls: tuple[tuple[str, int], ...] = ()
-    """Of tools with a budget: how often they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +386,8 @@ def status_of(session: Session) -> Status:
 def has_next(session: Session) -> bool:
     """Return whether a message of the inbox may open its turn. Source: decision-protocol B-14."""
     is_free = session.turn is None or is_quiescent(session)
-    return bool(session.inbox) and is_free and not session.is_paused and not session.is_cancelled
+    wakes = any(one.wakes for one in session.inbox)  # IB-2: the others are taken on the way
+    return wakes and is_free and not session.is_paused and not session.is_cancelled
 
 
 def is_quiescent(session: Session) -> bool:

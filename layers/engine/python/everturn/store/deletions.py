@@ -6,7 +6,7 @@ stands: whoever is slow can never meet a new session of the same id. Source: doc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from json import loads
 from typing import TYPE_CHECKING, Any, Final
@@ -97,8 +97,8 @@ class Deletions:
 
         Returns `False` where time was over; a part is done in any case.
         """
-        while sks := self._left(key):
-            for batch in chunks(sks, BATCH):
+        while left := self._left(key):
+            for batch in chunks(left, BATCH):
                 if not self._delete(key, created, batch):
                     return True
                 if is_over():
@@ -149,31 +149,34 @@ class Deletions:
         )
         return (*stones, *(_noted(note) for note in notes))
 
-    def _left(self, key: SessionKey) -> list[str]:
-        """Return some of what stands beside the tombstone; none where nothing is left."""
+    def _left(self, key: SessionKey) -> list[tuple[str, str]]:
+        """Return the keys of some of what stands beside the tombstone, pointers to runs with them.
+
+        None where nothing is left.
+        """
         request: dict[str, Any] = {
             "TableName": self._table,
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": to_item({":pk": keys.session_pk(key)}),
-            "ProjectionExpression": "sk",
+            "ProjectionExpression": "sk, #run",
+            "ExpressionAttributeNames": {"#run": "run"},
             "ConsistentRead": True,
         }
         while True:
             with dynamo_errors():
                 answer = when_free(self._pace, lambda: self._client.query(**request))
-            sks = [item["sk"]["S"] for item in answer["Items"] if item["sk"]["S"] != keys.HEAD]
-            if sks or "LastEvaluatedKey" not in answer:
-                return sks
+            found = [item for item in answer["Items"] if item["sk"]["S"] != keys.HEAD]
+            if found or "LastEvaluatedKey" not in answer:
+                return [place for item in found for place in _places_of(key, item)]
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def _delete(self, key: SessionKey, created: str, sks: list[str]) -> bool:
+    def _delete(self, key: SessionKey, created: str, places: list[tuple[str, str]]) -> bool:
         """Delete items while the tombstone stands; returns whether it does."""
-        pk = keys.session_pk(key)
         check = {"TableName": self._table, "Key": head_key(key), **_is_deleted(created)}
         actions: list[Any] = [{"ConditionCheck": check}]
         actions += [
             {"Delete": {"TableName": self._table, "Key": to_item({"pk": pk, "sk": sk})}}
-            for sk in sks
+            for pk, sk in places
         ]
         return self._while_it_stands(
             lambda: self._client.transact_write_items(TransactItems=actions)
@@ -182,6 +185,18 @@ class Deletions:
     def _while_it_stands(self, request: Callable[[], Any]) -> bool:
         """Make a request; returns whether its condition, that the tombstone stands, held."""
         return if_holds(self._pace, request) is None
+
+
+def _places_of(key: SessionKey, item: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the key of an item of a session; of a run's the pointer's as well, which goes first.
+
+    Otherwise nothing would be left that leads to the pointer, should the rest fail.
+    """
+    sk = item["sk"]["S"]
+    own = (keys.session_pk(key), sk)
+    if "run" not in item:
+        return [own]
+    return [(keys.run_pk(key.tenant, keys.turn_of(sk)), keys.META), own]
 
 
 def _is_deleted(created: str) -> dict[str, Any]:

@@ -261,4 +261,5 @@ def to_turn(turn_id: str, item: Item | None) -> TurnRecord | None:
         last_seq=values.get("last_seq", 0),
         outcome=values.get("outcome", ""),
         alias_of=values.get("alias_of", ""),
+        is_run="run" in values,
     )

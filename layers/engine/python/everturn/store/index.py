@@ -6,14 +6,17 @@ It must not know how the table spells any of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from everturn.errors import IdsTaken
 from everturn.ports.sessions import NodePlace, TurnRecord, VersionKind
 from everturn.session.events.children import SubAgentRequested
+from everturn.session.events.mail import InboxDiscarded
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
 from everturn.session.events.model_calls import ModelCallCompleted
+from everturn.session.events.runs import RunRequested, SessionDescribed
 from everturn.session.events.sessions import SessionDone, TurnCompleted, TurnContinued
 from everturn.session.events.stored import Event
 from everturn.session.events.tool_calls import ToolCallRequested
@@ -52,6 +55,12 @@ class Index:
     branches: tuple[tuple[int, Begun], ...] = ()
     """Branches that begin, with their numbers."""
 
+    runs: tuple[tuple[str, int], ...] = ()
+    """Turns that were asked for as runs, with the events that say so."""
+
+    description: Mapping[str, Any] | None = None
+    """What the session was made as."""
+
 
 def index_of(before: Session, events: Sequence[Event]) -> Index:
     """Return what `events` add after `before`; of several versions of one place the last stands.
@@ -77,16 +86,8 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
             case AgentUpdated() | StateUpdated():
                 version = _version(event, seq)
                 versions[version.kind, version.branch, version.depth] = version
-            case TurnContinued(alias=alias) if event.turn_id:
-                turns[alias] = TurnRecord(alias, alias_of=event.turn_id)
-            case TurnCompleted():
-                ended = _ended(state, event, seq)
-                turns[ended.turn_id] = ended
-            case SessionDone() if turns:
-                *_, ended = turns.values()
-                turns[ended.turn_id] = replace(ended, last_seq=seq)
             case _:
-                pass
+                turns |= _turn_of(state, event, seq, turns)
         state = evolve(state, event)
     _must_differ(node.id for node in nodes)
     _must_differ(call.id for call in calls)
@@ -96,6 +97,12 @@ def index_of(before: Session, events: Sequence[Event]) -> Index:
         tuple(turns.values()),
         tuple(versions.values()),
         tuple(branches_of(enumerate(events, start=before.seq + 1)).items()),
+        tuple(
+            (event.turn_id or "", seq)
+            for seq, event in enumerate(events, start=before.seq + 1)
+            if isinstance(event, RunRequested)
+        ),
+        next((one.description for one in events if isinstance(one, SessionDescribed)), None),
     )
 
 
@@ -104,12 +111,40 @@ def _version(event: AgentUpdated | StateUpdated, seq: int) -> Version:
     return Version("agent" if isinstance(event, AgentUpdated) else "state", branch, depth, seq)
 
 
+def _turn_of(
+    session: Session, event: Event, seq: int, turns: Mapping[str, TurnRecord]
+) -> dict[str, TurnRecord]:
+    """Return what an event says about a turn, under the turn's id; `turns` is what is known."""
+    turn_id = event.turn_id or ""
+    match event:
+        case InboxDiscarded():  # it never opened, and consists of its end
+            is_run = any(one.run_seq for one in session.inbox if one.turn_id == turn_id)
+            return {turn_id: TurnRecord(turn_id, 0, seq, seq, "cancelled", is_run=is_run)}
+        case TurnContinued(alias=alias) if turn_id:
+            return {alias: TurnRecord(alias, alias_of=turn_id)}
+        case TurnCompleted():
+            ended = _ended(session, event, seq)
+            return {ended.turn_id: ended}
+        case SessionDone() if turns:
+            *_, last = turns.values()
+            return {last.turn_id: replace(last, last_seq=seq)}
+        case _:
+            return {}
+
+
 def _ended(session: Session, event: TurnCompleted, seq: int) -> TurnRecord:
     """Return the record of an ended turn; one that never opened consists of its end."""
     parked = [one for one in session.parked if one.id == event.turn_id]
     turn = parked[0] if parked else session.turn
     if turn and event.turn_id in (None, turn.id):
-        return TurnRecord(turn.id, turn.number, turn.first_seq, seq, event.outcome)
+        return TurnRecord(
+            turn.id,
+            turn.number,
+            turn.first_seq,
+            seq,
+            event.outcome,
+            is_run=turn.run_seq > 0,
+        )
     return TurnRecord(event.turn_id or "", 0, seq, seq, event.outcome)
 
 

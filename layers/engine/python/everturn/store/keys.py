@@ -15,6 +15,7 @@ from everturn.ports.sessions import SessionKey
 HEAD: Final = "HEAD"
 WATCH: Final = "WATCH"
 PREPARED: Final = "PREPARED"
+ABOUT: Final = "ABOUT"
 """Names the commit whose surplus ids were written last; see `surplus`."""
 
 META: Final = "META"
@@ -75,6 +76,11 @@ def last_seq_of(log_item_sk: str) -> int:
 def turn_sk(turn_id: str) -> str:
     """Return the sort key of what is known under a turn's id."""
     return f"TURN#{turn_id}"
+
+
+def turn_of(sk: str) -> str:
+    """Return the id that `turn_sk` was given."""
+    return sk.removeprefix(turn_sk(""))
 
 
 def node_sk(message_id: str) -> str:
@@ -159,6 +165,16 @@ def deleted_shard(key: SessionKey) -> str:
     return DELETED_SHARDS[_digest(key.tenant, key.session)[0] % len(DELETED_SHARDS)]
 
 
+def run_pk(tenant: str, run_id: str) -> str:
+    """Return the partition of the pointer from a run to its session."""
+    return f"RUN#{tenant}#{run_id}"
+
+
+def feedback_sk(run_id: str) -> str:
+    """Return the sort key of what somebody said of a run of the session."""
+    return f"FEEDBACK#{run_id}"
+
+
 def tenant_pk(tenant: str) -> str:
     """Return the partition of a tenant's record."""
     return f"TENANT#{tenant}"
@@ -222,6 +238,11 @@ def held_of(sk: str) -> str:
 def counted_pk(commit_id: str) -> str:
     """Return the partition of the fact that a commit's spending is counted."""
     return f"COUNTED#{commit_id}"
+
+
+def revoked_pk(token_id: str) -> str:
+    """Return the partition of the fact that a token, or a grant, counts no more."""
+    return f"REVOKED#{token_id}"
 
 
 def connection_pk(connection_id: str) -> str:

@@ -276,6 +276,12 @@ class InMemorySessionStore:
         """Return what is left to do."""
         return self._deletions.deletions(now_epoch_s, limit)
 
+    def keys(self, tenant: str) -> tuple[SessionKey, ...]:
+        """Return the sessions of a tenant that are there."""
+        with self._lock:
+            kept = [(key, one.head) for key, one in self._sessions.items()]
+        return tuple(key for key, head in kept if key.tenant == tenant and head is not None)
+
     def _of(self, key: SessionKey) -> Kept:
         return self._sessions.get(key) or Kept()
 

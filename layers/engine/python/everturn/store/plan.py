@@ -71,11 +71,13 @@ def plan_of(table: str, commit: NewCommit, blobs: Blobs) -> Plan:
     after = head_after(commit)
     index = index_of(before, commit.events)
     head = to_head_items(commit.key, after)
-    items = [_log_item(commit, after, blobs), *_index_items(commit.key, index)]
+    items = [_log_item(commit, after, blobs), *_index_items(commit.key, index, after.created)]
     actions: dict[str, Action] = {keys.HEAD: {"Update": _head_update(table, commit, after, head)}}
     for item in (*head.sections, *items):
         actions[item["sk"]["S"]] = {"Put": {"TableName": table, "Item": item}}
     actions[items[0]["sk"]["S"]]["Put"]["ConditionExpression"] = "attribute_not_exists(pk)"
+    for item in _run_items(commit.key, index, after.created):
+        actions[item["pk"]["S"]] = {"Put": {"TableName": table, "Item": item}}
     if before.is_held != commit.after.is_held:
         actions[keys.held_sk(commit.key.session)] = _held(table, commit, after.created)
     return Plan(commit, after, actions, _id_items(commit.key, index))
@@ -193,14 +195,40 @@ def _log_item(commit: NewCommit, after: Head, blobs: Blobs) -> Item:
     return to_item({**values, "blob": keep(text.encode()).model_dump()})
 
 
-def _index_items(key: SessionKey, index: Index) -> list[Item]:
+def _index_items(key: SessionKey, index: Index, created: str) -> list[Item]:
     turns = [_turn_item(key, turn) for turn in index.turns]
     versions = [
         _item(key, keys.version_sk(one.kind, one.branch, one.depth), seq=one.seq)
         for one in index.versions
     ]
     branches = [_item(key, **branch_values(number, one)) for number, one in index.branches]
-    return [*turns, *versions, *branches]
+    return [*turns, *versions, *branches, *_about(key, index, created)]
+
+
+def _about(key: SessionKey, index: Index, created: str) -> list[Item]:
+    """Return what a session was made as, for who lists sessions."""
+    given = index.description
+    if given is None:
+        return []
+    name, metadata = given.get("name"), given.get("metadata") or {}
+    return [_item(key, keys.ABOUT, name=name, metadata=metadata, created=created)]
+
+
+def _run_items(key: SessionKey, index: Index, created: str) -> list[Item]:
+    """Return the pointers from runs to their session."""
+    return [
+        to_item(
+            {
+                "pk": keys.run_pk(key.tenant, run_id),
+                "sk": keys.META,
+                "format": FORMAT,
+                "session": key.session,
+                "seq": seq,
+                "created": created,
+            }
+        )
+        for run_id, seq in index.runs
+    ]
 
 
 def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:
@@ -213,6 +241,7 @@ def _turn_item(key: SessionKey, turn: TurnRecord) -> Item:
         first_seq=turn.first_seq,
         last_seq=turn.last_seq,
         outcome=turn.outcome,
+        run=1 if turn.is_run else None,
     )
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from everturn.ports.sessions import SessionKey
 from everturn.rejections import SessionDeleting
-from everturn.session.formats import FORMAT, NEWEST_FORMAT
+from everturn.session.formats import FORMAT
 from everturn.store import keys
 from everturn.store.attributes import Item, to_item
 
-TOMBSTONE_FORMAT: Final = NEWEST_FORMAT
+TOMBSTONE_FORMAT: Final = 2
 """One more than that of the heads of all code that does not know tombstones."""
 
 DELETED: Final = "deleted"

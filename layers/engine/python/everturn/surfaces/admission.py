@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from everturn.ports.callers import NOBODY, Caller, Who
-from everturn.rejections import InsufficientPrivilege, InsufficientScope
+from everturn.rejections import InsufficientPrivilege, InsufficientScope, UnknownRoute
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.routes import Route
 
@@ -33,3 +33,12 @@ def check_scope(caller: Caller, scope: str) -> None:
     """Accept a caller that may do what needs `scope`. Raises `InsufficientScope`."""
     if not caller.allows(scope):
         raise InsufficientScope(f"The client token lacks the scope {scope}.", required=scope)
+
+
+def check_slug(caller: Caller, slug: str) -> None:
+    """Accept the workspace of a path that is the caller's tenant. Raises `UnknownRoute`."""
+    if slug != caller.tenant:
+        raise UnknownRoute(
+            "There is no such workspace.",
+            hint="The path names the workspace that the credential belongs to.",
+        )

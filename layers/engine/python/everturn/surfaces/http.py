@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from everturn.errors import DefectError
 from everturn.rejections import MethodNotAllowed, UnknownRoute
-from everturn.surfaces.admission import admitted
+from everturn.surfaces.admission import admitted, check_slug
 from everturn.surfaces.callers import Callers, headers_of
-from everturn.surfaces.http_responses import answer, failed, packed
+from everturn.surfaces.http_responses import answer, failed, kept_by_nobody, packed
 from everturn.surfaces.routes import ROUTES, Operation, Request, Route, methods_of
 
 
@@ -46,10 +46,13 @@ class HttpApi:
             headers = headers_of(event.raw_event)
             try:
                 caller = admitted(self._callers, route, headers)
+                if "slug" in path:
+                    check_slug(caller, path["slug"])
                 query = event.query_string_parameters or {}
-                return answer(*operation(Request(caller, path, query, event.raw_event)))
+                answered = answer(*operation(Request(caller, path, query, event.raw_event)))
             except Exception as error:  # noqa: BLE001  # the one place where the table is applied
-                return failed(error, says_ok=route.says_ok)
+                answered = failed(error, says_ok=route.says_ok, oauth=route.oauth)
+            return kept_by_nobody(answered) if route.oauth else answered
 
         return handle
 

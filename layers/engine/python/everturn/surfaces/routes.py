@@ -21,7 +21,7 @@ class Route:
     operation: str
     """Its name here, in the OpenAPI page and in what generated clients call it."""
 
-    method: Literal["GET", "POST", "PUT", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     """With `{name}` for a part that is given."""
 
@@ -35,6 +35,15 @@ class Route:
     says_ok: bool = False
     """Its refusals say `ok: false`, as its answers say `ok: true`. Source: F-2, O-21."""
 
+    oauth: bool = False
+    """Its answers are kept by nobody and its refusals worded as RFC 6749, 5.1 and 5.2 have it."""
+
+
+WORKSPACE: Final = "/api/v1/workspaces/{slug}"
+"""How the paths of the runs API begin. Source: agent-runs.md."""
+
+RUNS: Final = f"{WORKSPACE}/agent-runs"
+AGENT_SESSIONS: Final = f"{WORKSPACE}/agent-sessions"
 
 ROUTES: Final = (
     Route("health", "GET", "/v1/health", Who.ANYONE),
@@ -50,6 +59,23 @@ ROUTES: Final = (
         Who.FRONTEND,
         "sessions:read",
         "reader",
+    ),
+    Route(
+        "enqueue_item", "POST", "/v1/sessions/{session_id}/inbox", Who.FRONTEND, "sessions:write"
+    ),
+    Route(
+        "edit_item",
+        "PATCH",
+        "/v1/sessions/{session_id}/inbox/{item_id}",
+        Who.FRONTEND,
+        "sessions:write",
+    ),
+    Route(
+        "drop_item",
+        "DELETE",
+        "/v1/sessions/{session_id}/inbox/{item_id}",
+        Who.FRONTEND,
+        "sessions:write",
     ),
     Route("settle_call", "POST", "/v1/sessions/{session_id}/calls/settle", says_ok=True),
     Route(
@@ -98,6 +124,46 @@ ROUTES: Final = (
     Route("list_models", "GET", "/v1/models", Who.FRONTEND, "models:read"),
     Route("create_upload", "POST", "/v1/uploads", Who.FRONTEND, "sessions:write"),
     Route("get_upload", "GET", "/v1/uploads/{upload_id}", Who.FRONTEND, "sessions:read"),
+    Route("list_run_models", "GET", f"{WORKSPACE}/models", Who.FRONTEND, "models:read"),
+    Route("create_run", "POST", RUNS, Who.FRONTEND, "runs:write"),
+    Route("get_run", "GET", f"{RUNS}/{{run_id}}", Who.FRONTEND, "runs:read"),
+    Route("stream_run", "GET", f"{RUNS}/{{run_id}}/stream", Who.FRONTEND, "runs:read", "reader"),
+    Route("answer_tool", "POST", f"{RUNS}/{{run_id}}/tool-results", Who.FRONTEND, "runs:write"),
+    Route("cancel_run", "POST", f"{RUNS}/{{run_id}}/cancel", Who.FRONTEND, "runs:write"),
+    Route("rate_run", "POST", f"{RUNS}/{{run_id}}/feedback", Who.FRONTEND, "feedback:write"),
+    Route("create_agent_session", "POST", AGENT_SESSIONS, Who.FRONTEND, "sessions:write"),
+    Route("list_agent_sessions", "GET", AGENT_SESSIONS, Who.FRONTEND, "sessions:read"),
+    Route(
+        "get_agent_session",
+        "GET",
+        f"{AGENT_SESSIONS}/{{session_id}}",
+        Who.FRONTEND,
+        "sessions:read",
+    ),
+    Route(
+        "replay_agent_session",
+        "GET",
+        f"{AGENT_SESSIONS}/{{session_id}}/events",
+        Who.FRONTEND,
+        "sessions:read",
+    ),
+    Route(
+        "send_message",
+        "POST",
+        f"{AGENT_SESSIONS}/{{session_id}}/messages",
+        Who.FRONTEND,
+        "sessions:write",
+    ),
+    Route(
+        "end_agent_session",
+        "DELETE",
+        f"{AGENT_SESSIONS}/{{session_id}}",
+        Who.FRONTEND,
+        "sessions:write",
+    ),
+    Route("oauth_token", "POST", "/api/oauth/token", Who.ANYONE, oauth=True),
+    Route("oauth_revoke", "POST", "/api/oauth/revoke", Who.ANYONE, oauth=True),
+    Route("get_userinfo", "GET", "/api/oauth/userinfo", Who.FRONTEND, "mantyx.identity:read"),
 )
 
 

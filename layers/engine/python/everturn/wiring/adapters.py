@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from everturn.store.directory import DynamoDirectory
     from everturn.store.dynamo import DynamoSessionStore
     from everturn.store.pace import Pace
+    from everturn.store.revocations import DynamoRevocations
+    from everturn.store.runs import DynamoRuns
     from everturn.store.stream import Announced
     from everturn.store.wake import SqsWake
     from everturn.tokens.jwt_tokens import JwtTokens
@@ -63,6 +65,22 @@ def directory() -> DynamoDirectory:
 
     bodies = blobs() if settings().bucket else NoBlobs()
     return DynamoDirectory(needed("table"), table_client(), bodies)
+
+
+@lru_cache(maxsize=1)
+def runs() -> DynamoRuns:
+    """Return the index of runs."""
+    from everturn.store.runs import DynamoRuns
+
+    return DynamoRuns(needed("table"), table_client())
+
+
+@lru_cache(maxsize=1)
+def revocations() -> DynamoRevocations:
+    """Return what was revoked before its end."""
+    from everturn.store.revocations import DynamoRevocations
+
+    return DynamoRevocations(needed("table"), table_client())
 
 
 @lru_cache(maxsize=1)

@@ -13,20 +13,27 @@ from typing import TYPE_CHECKING
 from everturn.wiring.adapters import directory, push, store
 from everturn.wiring.clients import CLOCK
 from everturn.wiring.use_cases import (
+    agent_sessions,
     agents,
     callers,
     cancels,
     delete_session,
+    inbox,
     interrupts,
     list_models,
     list_sessions,
     mint_token,
+    oauth,
     read_events,
+    read_run,
     read_session,
     resolve_wait,
+    run_answers,
+    run_specs,
     session_budgets,
     settle_calls,
     shared_budgets,
+    start_run,
     submit_answer,
     take_input,
     uploads,
@@ -34,7 +41,7 @@ from everturn.wiring.use_cases import (
 
 if TYPE_CHECKING:
     from everturn.surfaces.http import HttpApi
-    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
     from everturn.surfaces.websocket import Sockets
 
 
@@ -42,12 +49,16 @@ if TYPE_CHECKING:
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
     from everturn.surfaces.agent_routes import agent_operations
+    from everturn.surfaces.agent_session_routes import agent_session_operations
     from everturn.surfaces.budget_routes import budget_operations
     from everturn.surfaces.decision_routes import decision_operations
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
+    from everturn.surfaces.inbox_routes import inbox_operations
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
     from everturn.surfaces.model_routes import model_operations
+    from everturn.surfaces.oauth_routes import oauth_operations
+    from everturn.surfaces.run_routes import run_operations
     from everturn.surfaces.session_routes import session_operations
     from everturn.surfaces.token_routes import token_operations
     from everturn.surfaces.upload_routes import upload_operations
@@ -67,17 +78,29 @@ def http_api() -> HttpApi:
         | lifecycle_operations(list_sessions(), delete_session())
         | agent_operations(agents())
         | model_operations(list_models())
+        | inbox_operations(inbox("http_api"))
+        | run_operations(
+            start_run("http_api"),
+            run_specs(),
+            read_run(),
+            run_answers("http_api"),
+            list_models(),
+        )
+        | agent_session_operations(start_run("http_api"), run_specs(), agent_sessions("http_api"))
         | token_operations(mint_token())
+        | oauth_operations(oauth())
         | upload_operations(uploads()),
     )
 
 
 @lru_cache(maxsize=1)
-def events_api() -> EventsApi:
-    """Return the route of `reader`."""
+def reader_api() -> ReaderApi:
+    """Return the routes of `reader`."""
     from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
+    from everturn.surfaces.http_runs import RunStreamApi
 
-    return EventsApi(callers(), read_events())
+    return ReaderApi(EventsApi(callers(), read_events()), RunStreamApi(callers(), read_run()))
 
 
 def _about(seconds: float) -> None:

@@ -20,6 +20,8 @@ from everturn.wiring.adapters import (
     has_budgets,
     new_lanes,
     prompt_wake,
+    revocations,
+    runs,
     secret_places,
     store,
     tenant_record,
@@ -31,6 +33,7 @@ from everturn.wiring.clients import CLOCK, INVOKE, SIGNING, late, tls
 from everturn.wiring.providers import has_own_key, model_calls
 
 if TYPE_CHECKING:
+    from everturn.commands.agent_sessions import AgentSessions
     from everturn.commands.agents import Agents
     from everturn.commands.answer_later import SettleCalls, SubmitAnswer
     from everturn.commands.attempts import Attempts
@@ -39,17 +42,23 @@ if TYPE_CHECKING:
     from everturn.commands.crossing import Crossing
     from everturn.commands.delete_session import DeleteSession, FinishDeletions
     from everturn.commands.fan_out_records import FanOutRecords
+    from everturn.commands.inbox import Inbox
     from everturn.commands.interrupts import Interrupts
     from everturn.commands.list_models import ListModels
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
+    from everturn.commands.oauth import OAuth
     from everturn.commands.read_events import ReadEvents
+    from everturn.commands.read_run import ReadRun
     from everturn.commands.read_session import ReadSession
     from everturn.commands.reading import SessionReader
     from everturn.commands.recover import Recover
     from everturn.commands.resolve_wait import ResolveWait
+    from everturn.commands.run_answers import RunAnswers
+    from everturn.commands.run_specs import RunSpecs
     from everturn.commands.session_budgets import SessionBudgets
     from everturn.commands.shared_budgets import SharedBudgets
+    from everturn.commands.start_run import StartRun
     from everturn.commands.submit_input import SubmitInput
     from everturn.commands.take_input import TakeInput
     from everturn.commands.uploads import Uploads
@@ -64,7 +73,7 @@ def callers() -> Callers:
     """Return the finder of callers."""
     from everturn.surfaces.callers import Callers
 
-    return Callers(directory(), CLOCK, tokens)
+    return Callers(directory(), CLOCK, tokens, revocations())
 
 
 @lru_cache(maxsize=1)
@@ -89,6 +98,13 @@ def mint_token() -> MintToken:
     from everturn.commands.mint_token import MintToken
 
     return MintToken(tokens, CLOCK)
+
+
+def oauth() -> OAuth:
+    """Return the use cases of OAuth."""
+    from everturn.commands.oauth import OAuth
+
+    return OAuth(directory(), revocations(), tokens, CLOCK)
 
 
 def submit_input(by: str) -> SubmitInput:
@@ -164,6 +180,50 @@ def resolve_wait(by: str) -> ResolveWait:
     from everturn.commands.resolve_wait import ResolveWait
 
     return ResolveWait(change_session(by))
+
+
+def inbox(by: str) -> Inbox:
+    """Return the use cases of messages that wait for turns of their own."""
+    from everturn.commands.inbox import Inbox
+
+    return Inbox(change_session(by), uploads_kept().keep)
+
+
+def start_run(by: str) -> StartRun:
+    """Return the use case of runs that begin."""
+    from everturn.commands.demo_switch import demo_allowed
+    from everturn.commands.start_run import StartRun
+
+    check = demo_allowed(models_of, tenant_record)
+    return StartRun(change_session(by), check, uploads_kept().keep)
+
+
+def run_specs() -> RunSpecs:
+    """Return the reader of specs."""
+    from everturn.commands.run_specs import RunSpecs
+
+    return RunSpecs(directory(), models_of)
+
+
+def run_answers(by: str) -> RunAnswers:
+    """Return the use cases of what is said of a run."""
+    from everturn.commands.run_answers import RunAnswers
+
+    return RunAnswers(change_session(by), runs())
+
+
+def read_run() -> ReadRun:
+    """Return the use case of runs that are read."""
+    from everturn.commands.read_run import ReadRun
+
+    return ReadRun(store(), runs(), CLOCK, time.sleep)
+
+
+def agent_sessions(by: str) -> AgentSessions:
+    """Return the use cases of sessions made for runs."""
+    from everturn.commands.agent_sessions import AgentSessions
+
+    return AgentSessions(change_session(by), runs())
 
 
 def submit_answer(by: str) -> SubmitAnswer:

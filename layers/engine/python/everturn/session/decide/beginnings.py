@@ -11,6 +11,7 @@ from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
 from everturn.session.events.messages import AgentPrivate, AgentUpdated
 from everturn.session.events.sessions import Owner, Parent, SessionCreated, SessionHeader
 from everturn.session.journal import Journal
+from everturn.session.refs import Ref
 
 
 def create(
@@ -41,8 +42,11 @@ def ask_start(journal: Journal) -> None:
     queue(journal, "session.start", turn_id=None, agent=declared or None)
 
 
-def start_session(journal: Journal) -> None:
-    """Ask and answer `session.start` with the declared config. Source: 8.1, S-4."""
+def start_session(journal: Journal, place: Ref | None = None) -> None:
+    """Ask and answer `session.start` with the declared config. Source: 8.1, S-4.
+
+    `place` is where its body stands already.
+    """
     decision_id = journal.mint()
     journal.add(DecisionQueued(id=decision_id, trigger_type="session.start"))
     journal.add(DecisionCompleted(id=decision_id))
@@ -50,4 +54,10 @@ def start_session(journal: Journal) -> None:
     private = AgentPrivate(
         sha256=agent.sha256, has_session_budget=sets_session_budget(agent.config)
     )
-    journal.add(AgentUpdated(agent=dict(agent.config), private=private))
+    journal.add(
+        AgentUpdated(
+            agent=None if place else dict(agent.config),
+            private=private,
+            refs={"agent": place} if place else {},
+        )
+    )

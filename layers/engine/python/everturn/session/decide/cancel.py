@@ -14,7 +14,7 @@ from everturn.session.commands import CancelSession, CancelTurn, NoteAborted
 from everturn.session.decide.branches import end_parked
 from everturn.session.decide.children import result_place
 from everturn.session.decide.client_answers import CANCELLED_BEFORE_RESULT
-from everturn.session.decide.inbox import discard_all
+from everturn.session.decide.inbox import discard, discard_all
 from everturn.session.decide.questions import EXECUTES, turn_of
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN, never_started
 from everturn.session.decide.turn_end import (
@@ -39,12 +39,18 @@ NEVER_STARTED: Final = '{"status":"cancelled","reason":"turn_cancelled_by_user"}
 
 
 def cancel_turn(journal: Journal, command: CancelTurn) -> None:
-    """End the turn of that id as cancelled; one that is not open changes nothing. Source: T-12."""
+    """End the turn of that id as cancelled; one that is not open changes nothing. Source: T-12.
+
+    One that waits in the inbox never opens.
+    """
     turn = journal.session.turn
     for parked in journal.session.parked:
         if parked.id == command.turn_id:
             journal.add(TurnCancelRequested(turn_id=parked.id, cause=command.cause))
             end_parked(journal, parked, "cancelled")
+    for waiting in journal.session.inbox:
+        if waiting.turn_id == command.turn_id:
+            discard(journal, waiting, "turn_cancelled")
     if turn is None or turn.id != command.turn_id:
         return
     journal.add(TurnCancelRequested(turn_id=turn.id, cause=command.cause))

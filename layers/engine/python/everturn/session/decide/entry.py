@@ -42,10 +42,12 @@ from everturn.session.decide.cancel import (
 from everturn.session.decide.deliveries import deliver_directly
 from everturn.session.decide.delivery_answers import answer_delivery
 from everturn.session.decide.delivery_failures import fail_delivery
+from everturn.session.decide.inbox import drop_item, edit_item, enqueue_item
 from everturn.session.decide.interrupts import raise_interrupt, resume_interrupt
 from everturn.session.decide.model_answer import settle_model_call
 from everturn.session.decide.moving import move_on
 from everturn.session.decide.proceed import proceed, take_over
+from everturn.session.decide.runs import begin_session
 from everturn.session.decide.set_budgets import set_budgets
 from everturn.session.decide.submit import submit
 from everturn.session.decide.turn_end import fail_turn
@@ -53,6 +55,13 @@ from everturn.session.decide.waits import resolve_wait
 from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
 from everturn.session.facts import PathMessage, Pinned, Route
+from everturn.session.inbox_commands import (
+    BeginSession,
+    DropItem,
+    EditItem,
+    EnqueueItem,
+    InboxCommand,
+)
 from everturn.session.journal import Journal
 from everturn.session.mail_commands import (
     BetweenSessions,
@@ -136,7 +145,8 @@ def _hear(
     | AnswerDelivery
     | FailDelivery
     | DeliverDirectly
-    | BetweenSessions,
+    | BetweenSessions
+    | InboxCommand,
 ) -> None:
     """Take in what somebody says about a call, a question or the session."""
     match command:
@@ -152,10 +162,27 @@ def _hear(
             _cancel(journal, command)
         case SetBudgets():
             set_budgets(journal, command)
+        case BeginSession() | EnqueueItem() | EditItem() | DropItem():
+            _hear_about_inbox(journal, command)
         case StartChild() | TakeMessage() | HearChild() | NoteStart() | NoteSent():
             hear_other(journal, command)
         case _:
             _hear_delivery(journal, command)
+
+
+def _hear_about_inbox(journal: Journal, command: InboxCommand) -> None:
+    check_not_cancelled(journal.session)
+    match command:
+        case BeginSession():
+            begin_session(journal, command)
+        case EnqueueItem():
+            enqueue_item(journal, command)
+        case EditItem():
+            edit_item(journal, command)
+        case DropItem():
+            drop_item(journal, command)
+        case _:
+            assert_never(command)
 
 
 def _hear_outsider(

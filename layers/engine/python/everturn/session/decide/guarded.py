@@ -88,4 +88,4 @@ def fail_output(
     refs = {"error.detail.last_attempt": same_as(seq, "message.content")} if is_whole else {}
     if not refs:
         detail["last_attempt"] = text_of(content)
-    fail_turn(journal, output_error(rejected.problem), OUTPUT_INVALID, detail, refs=refs)
+    fail_turn(journal, output_error(rejected.problem or ""), OUTPUT_INVALID, detail, refs=refs)

@@ -6,7 +6,7 @@ It must not ask for a model call; that is `model_call`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
@@ -102,6 +102,8 @@ class Reply:
     seq: int
     end: ModelCallCompleted
     verdict: Verdict
+    unfit: Mapping[int, str] = field(default_factory=dict)
+    """What is told of calls whose arguments do not fit, by their positions."""
 
     @property
     def message(self) -> Mapping[str, Any]:
@@ -133,7 +135,7 @@ def _run_calls(journal: Journal, reply: Reply, decision_id: str) -> None:
             _request_tool(journal, reply.end.id, reply.seq, position, made)
     hold_back(journal, reply.verdict, calls)
     _send_tasks(journal, calls)
-    _refuse_unfit(journal, calls)
+    _refuse_unfit(journal, calls, reply.unfit)
     if not journal.facts.agent.has_worker:
         refuse_without_worker(journal)
 
@@ -167,7 +169,7 @@ def _record_reply(journal: Journal, call: Call, answer: ModelAnswered) -> Reply 
     if journal.session.decides == "worker":
         announce(journal, verdict)
         queue_finished(journal, "llm.finished", call, seq)
-    return Reply(seq, completed, verdict)
+    return Reply(seq, completed, verdict, answer.unfit)
 
 
 def _starts_child(journal: Journal, decision_id: str, made: Mapping[str, Any]) -> bool:
@@ -191,19 +193,24 @@ def _send_tasks(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
             send(journal, {"session_id": call.session_id, "message": message}, None)
 
 
-def _refuse_unfit(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
-    """Settle calls that are never run: too large, or of a sub-agent and without a message.
+def _refuse_unfit(
+    journal: Journal, tool_calls: list[dict[str, Any]], unfit: Mapping[int, str]
+) -> None:
+    """Settle calls that are never run: too large, of a sub-agent and without a message, unfit.
 
-    Source: decision-protocol section 23, 8.7.
+    A client is never sent arguments that do not fit. Source: section 23, 8.7, U-5.
     """
     config = journal.facts.agent.config
-    for made in tool_calls:
+    for position, made in enumerate(tool_calls):
         call = journal.session.call(made["id"])
         if call and call.kind == "tool_call" and is_sub_agent(config, call.name):
             fail_tool(journal, call, ToolRefused(needs_message_text(call.name)), attempt=1)
         elif call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
             error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
             fail_tool(journal, call, ToolRefused(error, detail={"reason": "too_large"}), attempt=1)
+        elif call and call.handler == "client" and position in unfit:
+            detail = {"reason": "tool_input_invalid"}
+            fail_tool(journal, call, ToolRefused(unfit[position], detail=detail), attempt=1)
 
 
 def _request_tool(

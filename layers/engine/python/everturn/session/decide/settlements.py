@@ -91,7 +91,7 @@ def settle_open(
     """End the running attempt of `call` as `action` says. Source: U-7, U-9, U-10."""
     match action["type"]:
         case "tool.result":
-            _tool_result(journal, call, action.get("result"), reading, reports=reports)
+            _tool_result(journal, call, action, reading, reports=reports)
         case "tool.error":
             fail_tool(journal, call, _refusal(action), reports=reports)
         case "llm.result" if isinstance(reading, ModelAnswered):
@@ -111,8 +111,14 @@ def _refusal(action: Mapping[str, Any]) -> ToolRefused:
 
 
 def _tool_result(
-    journal: Journal, call: Call, result: Any, reading: Reading | None, *, reports: bool
+    journal: Journal,
+    call: Call,
+    action: Mapping[str, Any],
+    reading: Reading | None,
+    *,
+    reports: bool,
 ) -> None:
+    result = action.get("result")
     text = result if isinstance(result, str) else compact(result)
     if len(text.encode()) > MAX_RESULT_BYTES:
         error = f"The result of {call.name} is over {MAX_RESULT_BYTES} bytes."
@@ -121,4 +127,5 @@ def _tool_result(
     elif isinstance(reading, str):
         fail_tool(journal, call, ToolRefused(reading), reports=reports)
     else:
-        finish_tool(journal, call, text, "", reports=reports)
+        files = action.get("files") or ()
+        finish_tool(journal, call, text, "", reports=reports, files=files)

@@ -17,14 +17,17 @@ from everturn.session.decide.interrupts import interrupted
 from everturn.session.decide.model_call import open_model_call
 from everturn.session.decide.questions import queue
 from everturn.session.decide.response import update_agent
+from everturn.session.decide.runs import (
+    enqueue_run,
+    has_to_wait,
+    request_run,
+    take_settings,
+)
 from everturn.session.decide.turn_end import complete_turn
 from everturn.session.decide.views import View, is_destination_paused, read_view
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued, QueuedPrivate
 from everturn.session.events.messages import MessageSource
-from everturn.session.events.sessions import (
-    TurnAdmitted,
-    TurnStarted,
-)
+from everturn.session.events.sessions import StartedPrivate, TurnAdmitted, TurnStarted
 from everturn.session.journal import Journal
 from everturn.session.proposal import layered_config
 from everturn.session.refs import same_as
@@ -57,16 +60,25 @@ def submit(journal: Journal, command: SubmitInput) -> None:
     if answers:
         continue_turn(journal, command, view, answers)
         return
+    if command.run is not None and has_to_wait(journal):
+        enqueue_run(journal, command, view.news)
+        return
     leaves = _make_way(journal, view)
+    asked = request_run(journal, command)
     journal.add(
-        TurnStarted(turn_id=command.turn_id, input_type=command.input_type, stream=command.stream)
+        TurnStarted(
+            turn_id=command.turn_id,
+            input_type=command.input_type,
+            stream=command.stream,
+            private=StartedPrivate(run_seq=asked),
+        )
     )
     if journal.session.decides == "worker":
-        _ask_worker(journal, command, view, leaves=leaves)
+        _ask_worker(journal, command, view, leaves=leaves, is_new=session.seq == 0)
         return
     if journal.session.agent_seq == 0:
-        start_session(journal)
-    _record(journal, command, view)
+        start_session(journal, same_as(asked, "config") if asked else None)
+    _record(journal, command, view, asked)
     if command.input_type == "client.action":
         return
     if view.news or _last_role(journal) != "assistant":
@@ -104,9 +116,11 @@ def _yield_turn(journal: Journal, turn: Turn) -> None:
     complete_turn(journal, "quiescent")
 
 
-def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: bool) -> None:
+def _ask_worker(
+    journal: Journal, command: SubmitInput, view: View, *, leaves: bool, is_new: bool
+) -> None:
     """Queue what the worker is to decide. Source: S-4, S-5, T-11."""
-    if journal.session.seq == FIRST_EVENTS:
+    if is_new:
         ask_start(journal)
     if command.input_type == "client.action":
         queue(journal, "client.action", turn_id=command.turn_id, action=dict(command.action or {}))
@@ -116,7 +130,7 @@ def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: b
             "client.messages",
             turn_id=command.turn_id,
             news=list(view.news) or None,
-            client=dict(command.client) if command.client else None,
+            client=_client_of(command),
             private=QueuedPrivate(
                 base_id=view.base.id if view.base else None,
                 appends=command.input_type == "client.message",
@@ -126,11 +140,12 @@ def _ask_worker(journal: Journal, command: SubmitInput, view: View, *, leaves: b
     _admit(journal, command)
 
 
-FIRST_EVENTS = 2
-"""`session.created` and `turn.started`: what a session begins with."""
+def _client_of(command: SubmitInput) -> dict[str, Any] | None:
+    given = command.run.client if command.run is not None else command.client
+    return dict(given) if given else None
 
 
-def _record(journal: Journal, command: SubmitInput, view: View) -> None:
+def _record(journal: Journal, command: SubmitInput, view: View, asked: int) -> None:
     decision_id, is_action = journal.mint(), command.input_type == "client.action"
     queued = journal.add(
         DecisionQueued(
@@ -150,7 +165,9 @@ def _record(journal: Journal, command: SubmitInput, view: View) -> None:
         journal.write(message, MessageSource(kind="user"), {"message": body})
     if path is not None:
         leave_branch(journal, path)
-    if not is_action:
+    if command.run is not None:
+        take_settings(journal, asked, command.run.config)
+    elif not is_action:
         _layer(journal, command)
 
 

@@ -5,7 +5,8 @@ It must not decide which calls may start.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from everturn.protocol.ids import uuid5_in
 from everturn.session.commands import ToolRefused
@@ -52,11 +53,18 @@ def dispatch_tool_call(journal: Journal, call: Call) -> None:
 
 
 def finish_tool(
-    journal: Journal, call: Call, text: str, decision_id: str, *, reports: bool = True
+    journal: Journal,
+    call: Call,
+    text: str,
+    decision_id: str,
+    *,
+    reports: bool = True,
+    files: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Record a result, and what reports it: the tool message, or a question to the worker.
 
-    `reports` is false for a client's answer that its own view already tells. Source: U-7.
+    `reports` is false for a client's answer that its own view already tells (U-7). `files` are
+    content parts that the model is shown with the text, where the engine decides.
     """
     close_waits(journal, call.id, has_ended=True)
     seq = journal.add(
@@ -68,7 +76,8 @@ def finish_tool(
             result=text,
         )
     )
-    report_end(journal, call, text, seq, "result", decision_id, reports=reports)
+    shown = [{"type": "text", "text": text}, *map(dict, files)] if files else text
+    report_end(journal, call, shown, seq, "result", decision_id, reports=reports)
 
 
 def fail_tool(
@@ -145,7 +154,7 @@ def never_started(call: Call, decision: Decision) -> bool:
 def report_end(
     journal: Journal,
     call: Call,
-    text: str,
+    text: str | list[dict[str, Any]],
     seq: int,
     field: str,
     decision_id: str,
@@ -155,7 +164,8 @@ def report_end(
 ) -> None:
     """Ask what the end of a call means, which event `seq` has; the engine answers as it proposes.
 
-    `field` of that event is `text`, which the model reads. Source: 8.5, 8.8, O-6, G-2.
+    `field` of that event is `text`, which the model reads; text with files stands in no event.
+    Source: 8.5, 8.8, O-6, G-2.
     """
     trigger = "sub_agent.finished" if call.kind == "sub_agent" else "tool.finished"
     is_asked = journal.session.decides == "worker"
@@ -175,7 +185,7 @@ def report_end(
         "name": call.name,
         "content": text,
     }
-    refs = {"message.content": same_as(seq, field)}
+    refs = {"message.content": same_as(seq, field)} if isinstance(text, str) else {}
     journal.write(message, MessageSource(kind="tool"), refs, is_error=is_error)
 
 

@@ -67,7 +67,7 @@ class OutputRejected(Stored):
 
     type: Literal["output.rejected"] = "output.rejected"
     id: str
-    problem: str
+    problem: str | None = None
     attempt: int
     """The how manieth such reply of the turn it is, from 1."""
 

@@ -37,6 +37,9 @@ class EnqueuedPrivate(Part):
     run_seq: int = 0
     """The `run.requested` that asked for it; 0 where none did."""
 
+    is_users: bool = False
+    """A user wrote it, and no other session."""
+
 
 class InboxEnqueued(Stored):
     """A message waits for a turn of its own; `turn_id` is that turn's. Source: session-log IB-9."""

@@ -14,7 +14,7 @@ class SessionDescribed(Stored):
     """A session was made with settings that its runs fall back to. Source: agent-runs 8.6."""
 
     type: Literal["session.described"] = "session.described"
-    description: Json
+    description: Json = None
     """`{spec, metadata?, name?}`, as the caller wrote them."""
 
 

@@ -1,0 +1,111 @@
+"""Has messages wait for turns of their own, changes and removes them; it opens no turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from everturn.commands.change import ChangeSession
+from everturn.commands.reading import seen_by, unreadable_hidden
+from everturn.commands.submit_input import KeepUploads
+from everturn.ports.callers import Caller
+from everturn.ports.sessions import SessionKey
+from everturn.protocol.ids import check_new_turn_id
+from everturn.protocol.inbox import INBOX_EDIT, INBOX_REQUEST
+from everturn.protocol.message import check_message
+from everturn.protocol.wire import parse, to_json
+from everturn.rejections import NotYetSupported, RoleNotAllowed
+from everturn.session.commands import Command
+from everturn.session.events.mail import InboxEnqueued
+from everturn.session.facts import Facts, Stamp
+from everturn.session.inbox_commands import DropItem, EditItem, EnqueueItem
+from everturn.session.state import Session
+
+TurnStatus = Literal["queued", "running", "parked", "completed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What became of a message."""
+
+    turn_id: str
+    item_id: str | None
+    """None where its turn has begun, or is over."""
+
+    duplicate: TurnStatus | None = None
+    """Where the turn's id was known: how that turn is."""
+
+
+class Inbox:
+    """The use cases behind `/v1/sessions/{id}/inbox`. Source: session-log IB-1 to IB-5, IB-9."""
+
+    def __init__(
+        self,
+        change: ChangeSession,
+        keep_uploads: KeepUploads = lambda _tenant, _messages: None,
+    ) -> None:
+        self._change = change
+        self._keep_uploads = keep_uploads
+
+    def enqueue(self, caller: Caller, session_id: str, body: Any) -> Enqueued:
+        """Have a message wait for its turn.
+
+        Raises `SchemaViolation`, `InvalidMessage`, `RoleNotAllowed`, `InboxFull`, `UnknownSession`,
+        `SessionCancelled`, `NotYetSupported`.
+        """
+        given = parse(INBOX_REQUEST, body)
+        if given.target == "next-step":
+            raise NotYetSupported("/target: a message within the running turn is not taken yet.")
+        check_message(given.message)
+        if given.message.role != "user":
+            raise RoleNotAllowed("/message/role: a message that opens a turn is a user's.")
+        if given.turn_id is not None:
+            check_new_turn_id(given.turn_id)
+            known = self._known(caller, session_id, given.turn_id)
+            if known is not None:
+                return known
+        message: Mapping[str, Any] = to_json(given.message)
+        turn_id = given.turn_id or self._change.stamp().uuid(1)
+
+        def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            return EnqueueItem(stamp, facts, message, turn_id, given.wakeup)
+
+        decided = self._change(caller, session_id, make)
+        self._keep_uploads(caller.tenant, [message])
+        items = [one.item_id for one in decided.events if isinstance(one, InboxEnqueued)]
+        return Enqueued(turn_id, items[0]) if items else Enqueued(turn_id, None, "queued")
+
+    def edit(self, caller: Caller, session_id: str, item_id: str, body: Any) -> None:
+        """Replace the content of a message that waits. Raises `UnknownItem`. Source: IB-5."""
+        content = to_json(parse(INBOX_EDIT, body))["content"]
+
+        def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            return EditItem(stamp, facts, item_id, content)
+
+        self._change(caller, session_id, make)
+        self._keep_uploads(caller.tenant, [{"content": content}])
+
+    def drop(self, caller: Caller, session_id: str, item_id: str) -> None:
+        """Remove a message that waits. Raises `UnknownItem`. Source: IB-5."""
+
+        def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            return DropItem(stamp, facts, item_id)
+
+        self._change(caller, session_id, make)
+
+    def _known(self, caller: Caller, session_id: str, turn_id: str) -> Enqueued | None:
+        """Return what is known of a turn's id. Source: decision-protocol T-4."""
+        key = SessionKey(caller.tenant, session_id)
+        with unreadable_hidden(caller):
+            found, record = self._change.store.head_and_turn(key, turn_id)
+            session = seen_by(caller, found).session
+        name = (record.alias_of or turn_id) if record is not None else turn_id
+        for one in session.inbox:
+            if one.turn_id == name:
+                return Enqueued(name, one.id, "queued")
+        if session.turn is not None and session.turn.id == name:
+            return Enqueued(name, None, "running")
+        if any(turn.id == name for turn in session.parked):
+            return Enqueued(name, None, "parked")
+        return Enqueued(name, None, "completed") if record is not None else None

@@ -1,0 +1,153 @@
+"""What is said of a run while it goes on, a local tool's result or a stop; feedback afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from everturn.commands.change import ChangeSession
+from everturn.commands.reading import seen_by, unreadable_hidden
+from everturn.ports.callers import Caller
+from everturn.ports.runs import Feedback, RunIndex, RunPlace, Verdict
+from everturn.ports.sessions import Head, SessionKey, TurnRecord
+from everturn.rejections import (
+    CallNotOpen,
+    RunTerminal,
+    SessionCancelled,
+    StaleAttempt,
+    UnknownCall,
+    UnknownRun,
+    UnknownSession,
+    UnknownToolUse,
+    WrongHandler,
+)
+from everturn.session.commands import CancelTurn, Command, SettleCall
+from everturn.session.facts import Facts, Stamp
+from everturn.session.state import Session
+
+NOT_OPEN = (UnknownCall, CallNotOpen, StaleAttempt, WrongHandler, SessionCancelled)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a local tool came to: an error, or a text and files."""
+
+    tool_use_id: str
+    text: str = ""
+    error: str | None = None
+    files: tuple[Mapping[str, Any], ...] = ()
+    """As content parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run, and where it stands."""
+
+    place: RunPlace
+    key: SessionKey
+    head: Head
+    turn: TurnRecord | None
+    """What is kept of it once it is over."""
+
+
+def find_run(runs: RunIndex, change: ChangeSession, caller: Caller, run_id: str) -> Found:
+    """Return a run of the caller's: two reads. Raises `UnknownRun`."""
+    place = runs.place(caller.tenant, run_id)
+    if place is None:
+        raise no_such_run()
+    key = SessionKey(caller.tenant, place.session)
+    try:
+        with unreadable_hidden(caller):
+            head, turn = change.store.head_and_turn(key, run_id)
+            seen_by(caller, head)
+    except UnknownSession:
+        raise no_such_run() from None
+    if head is None or head.created != place.created:
+        raise no_such_run()
+    return Found(place, key, head, turn)
+
+
+def no_such_run() -> UnknownRun:
+    """Return what is said of a missing run, and of one that is another's."""
+    return UnknownRun("There is no such run.")
+
+
+class RunAnswers:
+    """The use cases behind `/tool-results`, `/cancel` and `/feedback` of a run."""
+
+    def __init__(self, change: ChangeSession, runs: RunIndex) -> None:
+        self._change = change
+        self._runs = runs
+
+    def tool_result(self, caller: Caller, run_id: str, given: ToolResult) -> None:
+        """End a local tool's call: the first one counts. After a cancel nothing happens.
+
+        Raises `UnknownRun`, `UnknownToolUse`, `RunTerminal`. Source: agent-runs, "Routes".
+        """
+        found = find_run(self._runs, self._change, caller, run_id)
+        action: dict[str, Any] = {"id": given.tool_use_id}
+        if given.error is not None:
+            action |= {"type": "tool.error", "error": given.error}
+        else:
+            action |= {"type": "tool.result", "result": given.text, "files": list(given.files)}
+
+        def settle(stamp: Stamp, facts: Facts, session: Session) -> Command:
+            call = session.call(given.tool_use_id)
+            if call is None or call.turn_id != run_id:
+                raise UnknownCall("The run has no such call.")
+            return SettleCall(stamp, facts, action, ("client",))
+
+        try:
+            self._change(caller, found.place.session, settle)
+        except NOT_OPEN:
+            self._explain(caller, run_id)
+
+    def _explain(self, caller: Caller, run_id: str) -> None:
+        """Say why a result is not taken; after a cancel nobody has to hear it."""
+        turn = find_run(self._runs, self._change, caller, run_id).turn
+        match turn.outcome if turn else "":
+            case "":
+                raise UnknownToolUse(
+                    "The run waits for no tool result of that id.",
+                    hint="It was answered before, timed out, or never asked for.",
+                )
+            case "cancelled":
+                return
+            case _:
+                raise RunTerminal("The run has ended; the result is dropped.")
+
+    def cancel(self, caller: Caller, run_id: str) -> None:
+        """Stop a run, whether it is open or waits; what has ended stays. Raises `UnknownRun`."""
+        found = find_run(self._runs, self._change, caller, run_id)
+        if found.turn is not None:
+            return
+
+        def stop(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            return CancelTurn(stamp, facts, run_id, "user", keep_inbox=True)
+
+        self._change(caller, found.place.session, stop)
+
+    def feedback(
+        self,
+        caller: Caller,
+        run_id: str,
+        verdict: Verdict,
+        explanation: str | None,
+        content_snapshot: str | None,
+    ) -> tuple[Feedback, bool]:
+        """Keep what somebody thinks of a run; return it, and whether it is the first.
+
+        Raises `UnknownRun`.
+        """
+        found = find_run(self._runs, self._change, caller, run_id)
+        given = Feedback(
+            self._change.stamp().uuid(0),
+            verdict,
+            explanation,
+            content_snapshot,
+            self._change.clock.now_ms(),
+        )
+        before = self._runs.put_feedback(caller.tenant, found.place, given)
+        kept = given if before is None else Feedback(before.id, verdict)
+        return kept, before is None
