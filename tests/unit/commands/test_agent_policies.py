@@ -81,7 +81,7 @@ def test_a_worker_knows_its_own_models() -> None:
     world.agent("helper", model="own", handler="worker", fallback_models=["nobody's"])
     world.submit("Hello.")
 
-    assert world.reader.load(KEY, world.head()).facts.routes == {}
+    assert "nobody's" not in world.reader.load(KEY, world.head()).facts.routes
 
 
 def test_facts_know_where_the_fallbacks_lead() -> None:
@@ -92,7 +92,8 @@ def test_facts_know_where_the_fallbacks_lead() -> None:
     loaded = world.reader.load(KEY, world.head()).facts
 
     assert world.reader.for_new_session(TENANT, "helper").routes == loaded.routes
-    assert loaded.routes == {"scripted:m": Route("scripted", "m")}
+    assert loaded.routes["scripted:m"] == Route("scripted", "m")
+    assert loaded.routes["demo:demo"] == loaded.route
 
 
 def test_the_demo_is_no_fallback_where_it_is_switched_off() -> None:
