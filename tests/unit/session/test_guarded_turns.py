@@ -1,4 +1,4 @@
-"""Loops, budgets of calls and last replies where the engine decides. Source: reference 003, 8."""
+"""Loops, budgets of calls and last replies where the engine decides. Source: agent-runs 8."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the guards do with a model's reply: what is recorded of it, which calls are not run.
 
-It must not count; that is `guards`'. Source: agent-runs.md, reference 003, section 8; F26.
+It must not count; that is `guards`'. Source: agent-runs, section 8; F26.
 """
 
 from __future__ import annotations
