@@ -149,7 +149,7 @@ class StartedFrame(FrameBase):
     data: StartedData
 
 
-class DeltaFrame(FrameBase):
+class TextFrame(FrameBase):
     """A piece of the answer."""
 
     type: Literal["assistant_delta"] = "assistant_delta"
@@ -237,7 +237,7 @@ class RunFrameView(
     RootModel[
         Annotated[
             StartedFrame
-            | DeltaFrame
+            | TextFrame
             | ThinkingFrame
             | ReplyFrame
             | CallFrame
