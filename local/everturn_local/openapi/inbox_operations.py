@@ -26,9 +26,7 @@ INBOX_OPERATIONS: Final[dict[str, Spoken]] = {
         "Have a message wait for its turn",
         "It opens a turn of its own once those before it are over; at once where there are none. "
         "The same `turn_id` again changes nothing.",
-        (
-            Answer(202, "The message is recorded.", InboxAccepted, run_examples.ENQUEUED),
-        ),
+        (Answer(202, "The message is recorded.", InboxAccepted, run_examples.ENQUEUED),),
         body=InboxRequest,
         bodies=(("one message", run_examples.ITEM),),
         refusals=(
