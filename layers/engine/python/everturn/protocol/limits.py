@@ -216,6 +216,12 @@ MAX_POLICY_SECS = 31_536_000
 
 # runs: what a body of the agent runs API may say. Source: runs document, its sections in brackets
 
+MAX_RUN_BODY_BYTES = 5_900_000
+"""Body of a run, a message of a session or a tool result, files in base64 included.
+
+What Lambda takes, less the rest of the event. Source: Lambda, invocation payload.
+"""
+
 MAX_INBOX = 100
 """Messages of users that wait in a session. Ours: the head names each of them."""
 
@@ -239,27 +245,6 @@ MIN_CONSECUTIVE_THRESHOLD = 2
 
 MIN_HARD_CUTOFF_THRESHOLD = 3
 """Identical batches before tools are taken away. Source: [8.1]."""
-
-MAX_LOOP_THRESHOLD = 100
-"""Either of them. Source: [8.1]."""
-
-DEFAULT_LOOP_NUDGE = 3
-"""Source: [8.1]."""
-
-DEFAULT_LOOP_CUTOFF = 6
-"""Source: [8.1]."""
-
-MAX_TOOL_BUDGETS = 32
-"""Tools with a budget. Source: [8.2]."""
-
-MAX_BUDGETED_NAME_CHARS = 120
-"""A tool's name in the budgets. Source: [8.2]."""
-
-MAX_BUDGETED_CALLS = 1000
-"""Calls that a budget allows. Source: [8.2]."""
-
-MAX_TOOL_TURNS = 100
-"""Replies of a run that ask for tools. Source: [8.2]."""
 
 DEFAULT_TOOL_TURNS = 32
 """The same where nothing is asked. Source: agent-runs.md, "Small print"."""

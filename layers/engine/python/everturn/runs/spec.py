@@ -92,7 +92,7 @@ def config_of(
     `efforts` are those that the model of `model_of` offers, `system` the texts of system messages.
     Raises `InvalidRequest` and `NotYetSupported`.
     """
-    _refuse_plan_only(spec)
+    refuse_plan_only(spec)
     own = base.config or {}
     config: dict[str, Any] = {
         **own,
@@ -117,7 +117,8 @@ def config_of(
     return config
 
 
-def _refuse_plan_only(spec: Spec) -> None:
+def refuse_plan_only(spec: Spec) -> None:
+    """Refuse a plan without its run. Raises `NotYetSupported`."""
     plan = spec.get("plan")
     if isinstance(plan, Mapping) and plan.get("planOnly"):
         raise NotYetSupported("/plan/planOnly: a plan without its run is not made yet")
