@@ -15,6 +15,7 @@ from faults.follower import Follower, read_frames
 from faults.functions import Functions
 from faults.outside import OpenConnections
 from faults.process import Process
+from faults.run_functions import RunFunctions
 from faults.scenario import Reader, Scenario
 from unit.drive.doubles import FrozenClock
 from unit.drive.world import KEY, body
@@ -48,6 +49,7 @@ class Site(Protocol):
     """What clients reach: functions, each time in a new process."""
 
     functions: Functions
+    doors: RunFunctions
     connections: OpenConnections
     clock: FrozenClock
     accepted: list[str]
@@ -96,7 +98,9 @@ class Inputs:
         """Send the next input, unless it is to be waited for."""
         waits = self.next_ms is not None and self.site.clock.now < self.next_ms
         number = len(self.site.accepted)
-        if meanwhile or waits or number == len(self.scenario.turns):
+        if (meanwhile and not self._may_wait(number)) or waits:
+            return False
+        if number == len(self.scenario.turns):
             return False
         self._tries += 1
         self.next_ms = self.site.clock.now + PATIENCE_MS * 2**self._tries
@@ -109,7 +113,7 @@ class Inputs:
             self._tries, self.next_ms = 0, None
             if self.twice:
                 self.repeat(number)
-        elif status not in {0, *BUSY.values()}:
+        elif status not in {0, *self._refusals(number)}:
             self.site.wrong.append(f"input {turn} was answered {status} {answer.get('code')}")
         return True
 
@@ -120,13 +124,23 @@ class Inputs:
         if status and (status, answer.get("duplicate"), answer["turn_id"]) != (202, True, turn):
             self.site.wrong.append(f"input {turn}, sent twice, was answered {status} {answer}")
 
+    def _may_wait(self, number: int) -> bool:
+        return self.scenario.door == "inbox" and number > 0
+
+    def _refusals(self, number: int) -> set[int]:
+        return {503} if self._may_wait(number) else {*BUSY.values()}
+
     def _send(self, turn: str, text: str) -> tuple[int, dict[str, Any]]:
         """Return status and body, 0 where nobody answered."""
         site, wanted = self.site, body(text, turn)
+        if self._may_wait(int(turn[1:]) - 1):
+            item = {"message": wanted["input"]["message"], "turn_id": turn}
+            item["wakeup"] = turn not in self.scenario.quiet
+            return site.invoke("http_api", lambda p: site.doors.enqueue(p, item)) or (0, {})
         if turn in self.scenario.anew:
             message = wanted["input"].pop("message")
             wanted["input"] |= {"type": "client.messages", "messages": [message]}
-        if self.scenario.door == "http_api":
+        if self.scenario.door != "websocket":
             return site.invoke("http_api", lambda p: site.functions.http_api(p, wanted)) or (0, {})
         site.connections.open("inputs", self)
         site.functions.admit("inputs")

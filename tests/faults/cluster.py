@@ -11,20 +11,24 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from everturn.llm.registry import Served
+from everturn.ports.model import Model
 from everturn.ports.sessions import Logged, SessionKey
 from faults.clients import Client, Inputs, Poller, Stopper, Subscriber
 from faults.follower import Follower
 from faults.functions import Functions
-from faults.outside import OpenConnections, Workers
+from faults.outside import BROKEN, OpenConnections, Workers
 from faults.owner import Owner
 from faults.people import Answerer
 from faults.process import Fate, Killed, Process
+from faults.run_clients import RunReader, Starts
+from faults.run_functions import RunFunctions
 from faults.scenario import Scenario
 from faults.sources import Message, Queue, Runs, Timers
 from faults.stepwise import Stepwise
 from unit.drive.doubles import FrozenClock, SteppingClock
 from unit.drive.kin import family_of
-from unit.drive.world import KEY, World
+from unit.drive.world import KEY, TENANT, World
 
 Answer = TypeVar("Answer")
 
@@ -77,6 +81,7 @@ class Cluster:
         self.fate.go_on_without = self._go_on_without
         self.clock: FrozenClock = SteppingClock()
         self.world = World(clock=self.clock, deliveries=self.scenario.deliveries)
+        self.world.models.register(Served(BROKEN, _never_asked))
         self.world.agent("helper", **self.scenario.agent)
         self.world.agent("poet", **{**self.scenario.agent, "sub_agents": None})
         if self.scenario.tenant_tokens is not None:
@@ -84,19 +89,19 @@ class Cluster:
         self.connections = OpenConnections()
         self.workers = Workers(self.scenario.worker, self.scenario.writes_home)
         self.functions = Functions(self.world, self.scenario, self.connections, self.workers)
+        self.doors = RunFunctions(self.functions)
         self.queue = Queue()
         self.timers = Timers(self.scenario.timers_late_ms)
         self.runs = Runs()
         self.dead_letters = Queue(MAX_STEPS)
-        self.inputs = Inputs(self, self.scenario, twice=self.twice is Twice.AT_ONCE)
-        self.subscribers = [Subscriber(self, k) for k in self.scenario.readers if k != "poller"]
-        self.people = [
-            Answerer(self, ear, self.twice is Twice.AT_ONCE) for ear in self.subscribers[:1]
-        ]
+        at_once = self.twice is Twice.AT_ONCE
+        self.inputs, self.run_readers = self._who_asks(twice=at_once)
+        kinds = [kind for kind in self.scenario.readers if kind not in {"poller", "run reader"}]
+        self.subscribers = [Subscriber(self, kind) for kind in kinds]
+        self.people = [Answerer(self, ear, at_once) for ear in self.subscribers[:1]]
         self.pollers = [Poller(self) for kind in self.scenario.readers if kind == "poller"]
         self.stoppers = [Stopper(self, self.scenario)] if self.scenario.stops else []
         follower = self.subscribers[0].follower if self.subscribers else Follower()
-        at_once = self.twice is Twice.AT_ONCE
         self.owner = Owner(self, follower, self.scenario.answers_after_ms, twice=at_once)
         self.accepted: list[str] = []
         self.wrong: list[str] = []
@@ -117,6 +122,18 @@ class Cluster:
         self._next_sweep_ms = (self.clock.now // SWEEP_MS + 1) * SWEEP_MS
         self._is_driving = self._is_fanning = False
 
+    def _who_asks(self, *, twice: bool) -> tuple[Inputs | Starts, list[RunReader]]:
+        if self.scenario.door != "runs":
+            return Inputs(self, self.scenario, twice=twice), []
+        starts = Starts(self, self.doors, self.scenario)
+        numbers = range(len(self.scenario.turns) if "run reader" in self.scenario.readers else 0)
+        return starts, [RunReader(self, self.doors, starts, n, twice=twice) for n in numbers]
+
+    @property
+    def key(self) -> SessionKey:
+        """The session that all others come from: the first one that was made."""
+        return next(iter(self.world.store.keys(TENANT)), KEY)
+
     @property
     def clients(self) -> list[Client]:
         """Everybody outside, in the order in which they act."""
@@ -125,6 +142,7 @@ class Cluster:
             *self.subscribers,
             *self.people,
             *self.pollers,
+            *self.run_readers,
             *self.stoppers,
             self.owner,
         ]
@@ -134,7 +152,7 @@ class Cluster:
     def to_quiescence(self) -> Cluster:
         """Run until nothing moves; then deliver once more what is to be delivered twice."""
         self._run()
-        self.ended_seq = self.world.head().session.seq
+        self.ended_seq = self.world.head(self.key.session).session.seq
         if self.twice is Twice.LATER:
             for number in range(len(self.accepted)):
                 self.inputs.repeat(number)
@@ -188,7 +206,7 @@ class Cluster:
         self._next_sweep_ms = (self.clock.now // SWEEP_MS + 1) * SWEEP_MS
         woken = self.invoke("recovery", self.functions.sweep)
         self.woken_by_sweep += woken or 0
-        heads = [self.world.store.head(key) for key in family_of(self.world.store, KEY)]
+        heads = [self.world.store.head(key) for key in family_of(self.world.store, self.key)]
         return woken != 0 or any(head and head.due_epoch_s is not None for head in heads)
 
     # ---- one invocation, and what others do meanwhile
@@ -273,7 +291,7 @@ class Cluster:
         """Hand all records that were not handled to fanout, in order."""
         if "stream record" in self.scenario.lost or self._is_fanning:
             return False
-        for key in family_of(self.world.store, KEY):
+        for key in family_of(self.world.store, self.key):
             records = self.world.store.log(key, self._streamed.get(key, 0) + 1)
             if not records:
                 continue
@@ -326,3 +344,7 @@ class Cluster:
         if done is not None and done.error is not None:
             self.failures[type(done.error).__name__] += 1
         return done == _Done(None)
+
+
+def _never_asked() -> Model:
+    raise AssertionError("drivers have models of their own")

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from everturn.commands.answer_later import SettleCalls
@@ -48,7 +49,7 @@ from everturn.surfaces.connections import Connections
 from everturn.surfaces.http_events import EventsApi
 from everturn.surfaces.session_routes import accepted
 from everturn.surfaces.websocket import Sockets
-from faults.outside import DyingDecider, DyingLanes, DyingModel, OpenConnections, Workers
+from faults.outside import BROKEN, DyingDecider, DyingLanes, DyingModel, OpenConnections, Workers
 from faults.process import Process, Through
 from faults.scenario import Scenario
 from faults.sources import Message
@@ -81,16 +82,16 @@ class Functions:
     def http_api(self, process: Process, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Answer `POST /v1/sessions/input`."""
         try:
-            caller = self._callers(process).by_headers(BEARER)
+            caller = self.callers(process).by_headers(BEARER)
             return 202, accepted(self._take(process)(caller, read_input(body)))
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
 
     def cancel(self, process: Process, turn: str) -> tuple[int, dict[str, Any]]:
         """Answer `POST /v1/sessions/{id}/turns/{turn_id}/cancel`."""
-        stop = Cancels(self._change(process)).turn
+        stop = Cancels(self.change(process)).turn
         try:
-            caller = self._callers(process).by_headers(BEARER)
+            caller = self.callers(process).by_headers(BEARER)
             return 200, {"cancelled": stop(caller, KEY.session, turn, {}).is_cancelled}
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
@@ -98,8 +99,8 @@ class Functions:
     def answer(self, process: Process, wait: str, text: str) -> tuple[int, dict[str, Any]]:
         """Answer `POST /v1/sessions/{id}/approvals/{id}`."""
         try:
-            caller = self._callers(process).by_headers(BEARER)
-            resolve = ResolveWait(self._change(process))
+            caller = self.callers(process).by_headers(BEARER)
+            resolve = ResolveWait(self.change(process))
             was_over = resolve(caller, KEY.session, wait, {"answer": text})
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
@@ -109,14 +110,14 @@ class Functions:
         self, process: Process, cursor: str, sleep: Callable[[float], None]
     ) -> dict[str, Any]:
         """Answer `GET /v1/sessions/{id}/events` as a stream."""
-        api = EventsApi(self._callers(process), self._events(process, sleep))
+        api = EventsApi(self.callers(process), self._events(process, sleep))
         place = {"last-event-id": cursor} if cursor else {}
         headers = {**BEARER, "accept": "text/event-stream", **place}
         return api({"headers": headers, "pathParameters": {"session_id": KEY.session}})
 
     def authorizer(self, process: Process) -> Caller:
         """Return whose a new connection is."""
-        return self._callers(process).by_headers(BEARER)
+        return self.callers(process).by_headers(BEARER)
 
     def admit(self, connection_id: str) -> None:
         """Have a connection that was there before; it lasts as long as any run."""
@@ -167,18 +168,20 @@ class Functions:
         return None
 
     def _tools(self, process: Process, stepwise: Stepwise) -> dict[str, Any]:
-        clock, store = self.world.clock, self._store(process)
+        clock, store = self.world.clock, self.store(process)
         models = ModelRegistry()
         route = Route(DEMO_ROUTE.id, DEMO_ROUTE.name, DEMO_ROUTE.models)
         models.register(Served(route, lambda: DyingModel(process, stepwise, clock)))
+        broken = partial(DyingModel, process, stepwise, clock, breaks=True)
+        models.register(Served(BROKEN, broken))
         return {
             "store": store,
-            "reader": self.world.reader_on(store, self._directory(process)),
-            "agents": self._directory(process).agent,
+            "reader": self.world.reader_on(store, self.directory(process)),
+            "agents": self.directory(process).agent,
             "wake": Through(process, self.world.wake, "wake"),
             "models": Models(models),
             "decider": DyingDecider(process, stepwise, clock, self.workers),
-            "crossing": Crossing(self._change(process), lambda _tenant, _facts: None),
+            "crossing": Crossing(self.change(process), lambda _tenant, _facts: None),
             "new_lanes": lambda key: self._lanes(process, key),
             "new_effects": stepwise.effects,
             "watching": stepwise.watching,
@@ -189,7 +192,7 @@ class Functions:
     ) -> Exception | None:
         """Fan out commits in order; returns what went wrong: all of them come again."""
         fan_out = FanOut(
-            self._store(process),
+            self.store(process),
             Through(process, self.world.wake, "wake"),
             lambda key: self._lanes(process, key),
             self.world.clock.now_ms,
@@ -226,10 +229,10 @@ class Functions:
     # ---- what they are made of
 
     def _sockets(self, process: Process) -> Sockets:
-        store, directory = self._store(process), self._directory(process)
+        store, directory = self.store(process), self.directory(process)
         clock = self.world.clock
         return Sockets(
-            Connections(directory, self._callers(process), clock),
+            Connections(directory, self.callers(process), clock),
             self._take(process),
             Subscribe(store, directory, self._events(process, clock.sleep)),
             self._post(process),
@@ -238,19 +241,19 @@ class Functions:
         )
 
     def _recover(self, process: Process) -> Recover:
-        store, directory = self._store(process), self._directory(process)
+        store, directory = self.store(process), self.directory(process)
         reader = self.world.reader_on(store, directory)
         return Recover(store, reader, Through(process, self.world.wake, "wake"), self.world.clock)
 
     def _take(self, process: Process) -> TakeInput:
-        change = self._change(process)
+        change = self.change(process)
         return TakeInput(self._submit(process), SettleCalls(change), Interrupts(change))
 
-    def _change(self, process: Process) -> ChangeSession:
-        store = self._store(process)
+    def change(self, process: Process) -> ChangeSession:
+        store = self.store(process)
         return ChangeSession(
             store,
-            self.world.reader_on(store, self._directory(process)),
+            self.world.reader_on(store, self.directory(process)),
             Through(process, self.world.wake, "wake"),
             self.world.clock,
             process.role,
@@ -259,11 +262,11 @@ class Functions:
         )
 
     def _submit(self, process: Process) -> SubmitInput:
-        store = self._store(process)
+        store = self.store(process)
         wake = NoQueue() if "wake-up" in self.scenario.lost else self.world.wake
         return SubmitInput(
             store,
-            self.world.reader_on(store, self._directory(process)),
+            self.world.reader_on(store, self.directory(process)),
             Through(process, wake, "wake"),
             self.world.clock,
             by=process.role,
@@ -273,19 +276,17 @@ class Functions:
         )
 
     def _events(self, process: Process, sleep: Callable[[float], None]) -> ReadEvents:
-        return ReadEvents(self._store(process), self.world.clock, sleep, READER_WAIT_S)
+        return ReadEvents(self.store(process), self.world.clock, sleep, READER_WAIT_S)
 
-    def _callers(self, process: Process) -> Callers:
-        return Callers(
-            self._directory(process), self.world.clock, _no_tokens, InMemoryRevocations()
-        )
+    def callers(self, process: Process) -> Callers:
+        return Callers(self.directory(process), self.world.clock, _no_tokens, InMemoryRevocations())
 
-    def _store(self, process: Process) -> Any:
+    def store(self, process: Process) -> Any:
         broken = process.role in {"driver", "recovery"}
         unreadable = self.scenario.unreadable if broken else frozenset()
         return Through(process, self.world.store, "store", unreadable)
 
-    def _directory(self, process: Process) -> Any:
+    def directory(self, process: Process) -> Any:
         return Through(process, self.world.directory, "directory")
 
     def _post(self, process: Process) -> Callable[[str, bytes], PushOutcome]:
@@ -295,7 +296,7 @@ class Functions:
         return post
 
     def _lanes(self, process: Process, key: SessionKey) -> DyingLanes:
-        store = self._store(process)
+        store = self.store(process)
 
         def gone(connection_id: str) -> None:
             store.remove_watcher(key, connection_id)

@@ -10,11 +10,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from everturn.llm.assemble import Assembler
+from everturn.llm.catalogue import ModelFacts, Route
 from everturn.llm.demo.model import DemoModel
-from everturn.llm.failure import ModelFailed, consequence
+from everturn.llm.failure import FailureCode, ModelFailed, consequence
 from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
 from everturn.protocol.decision import DECISION_RESPONSE
 from everturn.protocol.llm import LlmRequest
@@ -34,10 +35,20 @@ WORK_MS = 400
 """How long the worker takes for a tool."""
 
 
-class DyingModel:
-    """The demo model, with a point before and after each of its chunks."""
+BROKEN: Final = Route("broken", "Broken", (ModelFacts("broken", "m", "M", 32_000),))
+"""Its model says something, and then has no key."""
 
-    def __init__(self, process: Process, stepwise: Stepwise, clock: FrozenClock) -> None:
+SAYS_BEFORE: Final = 2
+"""How many pieces that is."""
+
+
+class DyingModel:
+    """The demo model, with a point before and after each of its chunks; it may be broken."""
+
+    def __init__(
+        self, process: Process, stepwise: Stepwise, clock: FrozenClock, *, breaks: bool = False
+    ) -> None:
+        self._breaks = breaks
         self._process = process
         self._stepwise = stepwise
         self._clock = clock
@@ -46,7 +57,9 @@ class DyingModel:
     def stream(self, request: Any, **how: Any) -> Iterator[Any]:
         """Play the script."""
         self._process.point("before the model streams")
-        for chunk in self._model.stream(request, **how):
+        for number, chunk in enumerate(self._model.stream(request, **how)):
+            if self._breaks and number == SAYS_BEFORE:
+                raise ModelFailed("there is no key", FailureCode.AUTH)
             yield chunk
             self._clock.move(CHUNK_MS)
             self._process.point("after a chunk")

@@ -19,7 +19,7 @@ IN_MEMORY: Final = frozenset({"materialise"})
 READS: Final = frozenset(
     {
         *("head", "head_and_turn", "head_and_watch", "nodes", "log", "page", "watch", "deltas"),
-        *("due", "quarantined", "api_key", "tenant", "agent", "connection"),
+        *("due", "quarantined", "api_key", "tenant", "agent", "connection", "place"),
     }
 )
 """Requests that leave no trace: whoever dies before or after one leaves the same world behind."""

@@ -55,10 +55,10 @@ NOT_REPEATABLE: Final = "send"
 
 PLENTY_MS: Final = 900_000
 
-Reader = Literal["subscriber", "late subscriber", "leaving subscriber", "poller"]
+Reader = Literal["subscriber", "late subscriber", "leaving subscriber", "poller", "run reader"]
 """Who reads along: a WebSocket that subscribes as soon as there is a session; one that does so in
 the middle of an answer; one that goes and comes back with its cursor; a server-sent events client,
-which comes back with its cursor after every answer."""
+which comes back with its cursor after every answer; a client of each run, which does the same."""
 
 End = Literal["done", "failed", "cancelled", "quarantined"]
 """`quarantined` is what becomes of the session in the last turn, which does not end."""
@@ -75,8 +75,14 @@ class Scenario:
     anew: frozenset[str] = frozenset()
     """Turns whose input is a view of nothing that was: the conversation branches at its root."""
 
-    door: Literal["http_api", "websocket"] = "http_api"
-    """Where the inputs go."""
+    door: Literal["http_api", "websocket", "inbox", "runs"] = "http_api"
+    """Where the inputs go; behind `inbox` all but the first, which makes the session.
+
+    Those that may wait are sent at once. `runs` are started, each with settings of its own.
+    """
+
+    quiet: frozenset[str] = frozenset()
+    """Turns that do not begin by themselves, but on the way of a later one."""
 
     readers: tuple[Reader, ...] = ("subscriber",)
     worker: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -93,6 +99,9 @@ class Scenario:
 
     decides: Literal["engine", "worker"] = "engine"
     """Who answers the questions; the worker answers what is proposed."""
+
+    agent_says: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that the agent has besides."""
 
     children: bool = False
     """The agent may start children of the agent `poet`, which is like it otherwise."""
@@ -155,7 +164,8 @@ class Scenario:
             wish = "interrupt" if self.pauses else None
             asks = {"on_failure": wish, "on_truncated": wish, "budgets": self.budgets}
             below = {"sub_agents": [{"id": "poet"}]} if self.children else {}
-            return {"tools": tools, "decides": self.decides, "handler": self.model, **asks, **below}
+            told = {"tools": tools, "decides": self.decides, "handler": self.model}
+            return {**told, **asks, **below, **self.agent_says}
         limits = {name: SLOW_S if name in self.by_machine else QUICK_S for name in TOOL_NAMES}
         tools = [{**tool, "timeout_secs": limits[tool["name"]]} for tool in TOOLS]
         return {"worker": FUNCTION, "tools": tools}

@@ -20,6 +20,13 @@ THREE_TOOLS = "[[call:look {}]][[call:send {}]][[call:put {}]][[turn]][[say:all 
 
 MANY_WORDS = f"[[say:{' '.join(f'word{n}' for n in range(30))}]]"
 
+QUICKLY: Final = {"consecutive_threshold": 2, "hard_cutoff_threshold": 3}
+A_CITY: Final = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+
 SCENARIOS: Final = (
     Scenario("a plain turn", ("[[say:all is well]]",)),
     Scenario(
@@ -245,5 +252,55 @@ SCENARIOS: Final = (
         decides="worker",
         stops="in the end",
         ends=("cancelled",),
+    ),
+    Scenario(
+        "turns that wait in the inbox, one of them quietly",
+        (
+            "[[call:send {}]][[turn]][[say:one]]",
+            "[[say:two of {{messages}}]]",
+            "[[call:put {}]][[turn]][[say:three of {{messages}}]]",
+        ),
+        door="inbox",
+        quiet=frozenset({"t2"}),
+    ),
+    Scenario(
+        "turns that wait in the inbox of a worker that decides",
+        ("[[call:send {}]][[turn]][[say:one]]", "[[say:two]]", "[[say:three of {{messages}}]]"),
+        door="inbox",
+        decides="worker",
+        readers=("subscriber", "poller"),
+        fanout_lags=True,
+    ),
+    Scenario(
+        "runs with settings of their own, one with a tool of the client's",
+        (
+            "[[call:measure {}]][[turn]][[say:one: {{result}}. {{system}}]]",
+            "[[say:two. {{system}}]]",
+            "[[call:send {}]][[turn]][[say:three. {{system}}]]",
+        ),
+        door="runs",
+        readers=("run reader",),
+    ),
+    Scenario(
+        "a loop that is nudged, and then cut off",
+        (f"{'[[call:look {}]][[turn]]' * 3}[[say:I give up]]",),
+        agent_says={"guards": {"loop_detection": QUICKLY}},
+    ),
+    Scenario(
+        "a write over its budget, and one beside it",
+        ("[[call:send {}]][[call:send {}]][[call:put {}]][[turn]][[say:most of it]]",),
+        agent_says={"guards": {"tool_budgets": {"send": {"max_calls": 1}}}},
+    ),
+    Scenario(
+        "an answer that breaks its schema, and is asked for again",
+        ('[[say:{"town":"Rome"}]][[turn]][[say:{"city":"Rome"}]]',),
+        agent_says={"output_schema": A_CITY},
+        lazy_lanes=True,
+    ),
+    Scenario(
+        "a model that fails in its midst, and another one after it",
+        ("[[call:send {}]][[turn]][[say:one two three from {{model}}]]", "[[say:and on]]"),
+        agent_says={"model": "broken:m", "fallback_models": ["demo:demo"]},
+        readers=("subscriber", "poller"),
     ),
 )

@@ -77,10 +77,10 @@ def test_a_tool_with_a_timeout_lapses_once_and_the_model_sees_it() -> None:
     (errored,) = events(run, "tool.call.errored")
     (ended,) = events(run, "turn.completed")
     assert (errored.attempt, errored.code, errored.retryable) == (1, "deadline_exceeded", False)
-    assert errored.error == "attempt 1 passed its deadline"
+    assert errored.error == "Timed out waiting for the client's tool result"
     assert run.world.texts()[-1] == (
         "assistant",
-        "heard ERROR: attempt 1 passed its deadline",
+        "heard ERROR: Timed out waiting for the client's tool result",
     )
     assert (dispatched.attempt, ended.outcome) == (1, "done")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from everturn.commands.inbox import Inbox
 from everturn.commands.read_events import IDLE_RETRY_MS, ReadEvents, Streamed
 from everturn.ports.callers import Caller, Who
 from everturn.ports.sessions import Logged, SessionKey
@@ -34,6 +35,20 @@ def test_a_reader_waits_for_an_open_turn_and_is_known_as_one_meanwhile() -> None
     assert streamed == Streamed(())
     assert world.clock.now == began + 2_000
     assert world.store.watch(KEY) == Watch(reader_until_ms=began + 2_000 + 5_000)
+
+
+def test_a_reader_waits_for_a_turn_that_is_about_to_begin() -> None:
+    world = World(clock=FrozenClock())
+    world.submit("[[say:Hi]]")
+    world.advance()
+    Inbox(world.changer()).enqueue(MACHINE, "s1", {"message": {"role": "user", "content": "Hi"}})
+    began, head = world.clock.now, world.head()
+    assert (head.session.turn, len(head.session.inbox)) == (None, 1)
+
+    streamed = events_of(world).stream(MACHINE, "s1", Cursor(head.session.seq), None)
+
+    assert streamed == Streamed(())
+    assert world.clock.now == began + 2_000
 
 
 def test_what_comes_while_a_reader_waits_is_answered_at_once() -> None:

@@ -19,7 +19,7 @@ from everturn.protocol.json_text import compact
 from everturn.push.audience import Audience
 from everturn.push.envelopes import Cursor, delta_payload, envelopes
 from everturn.rejections import InsufficientPrivilege
-from everturn.session.state import CallStatus
+from everturn.session.state import CallStatus, has_next
 
 PAGE_EVENTS: Final = 500
 """Most events of one answer. Source: architecture, section 7."""
@@ -145,7 +145,7 @@ class ReadEvents:
                 return Streamed(tuple(frames))
             if complete:
                 cursor = replace(cursor, seq=max(cursor.seq, _end(head, turn)))
-            if head.session.turn is None:
+            if head.session.turn is None and not has_next(head.session):
                 return Streamed((), retry_ms=IDLE_RETRY_MS)
             if self._clock.now_ms() >= until_ms:
                 return Streamed(())
