@@ -167,6 +167,9 @@ class Stopper:
 
     site: Site
     scenario: Scenario
+    stop: Callable[[Process], tuple[int, dict[str, Any]]]
+    """Asks for it."""
+
     next_ms: int | None = None
     is_done: bool = False
 
@@ -183,7 +186,7 @@ class Stopper:
             return False
         if self.next_ms is not None:
             self.next_ms = self.site.clock.now + PATIENCE_MS
-        answer = self.site.invoke("http_api", lambda p: self.site.functions.cancel(p, "t1"))
+        answer = self.site.invoke("http_api", self.stop)
         status = answer[0] if answer else 0
         if status == 200:
             self.is_done, self.next_ms = True, None

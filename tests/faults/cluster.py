@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from everturn.llm.registry import Served
 from everturn.ports.model import Model
@@ -100,7 +100,7 @@ class Cluster:
         self.subscribers = [Subscriber(self, kind) for kind in kinds]
         self.people = [Answerer(self, ear, at_once) for ear in self.subscribers[:1]]
         self.pollers = [Poller(self) for kind in self.scenario.readers if kind == "poller"]
-        self.stoppers = [Stopper(self, self.scenario)] if self.scenario.stops else []
+        self.stoppers = [Stopper(self, self.scenario, self._stop)] if self.scenario.stops else []
         follower = self.subscribers[0].follower if self.subscribers else Follower()
         self.owner = Owner(self, follower, self.scenario.answers_after_ms, twice=at_once)
         self.accepted: list[str] = []
@@ -128,6 +128,10 @@ class Cluster:
         starts = Starts(self, self.doors, self.scenario)
         numbers = range(len(self.scenario.turns) if "run reader" in self.scenario.readers else 0)
         return starts, [RunReader(self, self.doors, starts, n, twice=twice) for n in numbers]
+
+    @property
+    def _stop(self) -> Callable[[Process], tuple[int, dict[str, Any]]]:
+        return self.inputs.stop if isinstance(self.inputs, Starts) else self.functions.cancel
 
     @property
     def key(self) -> SessionKey:

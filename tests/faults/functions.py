@@ -87,7 +87,7 @@ class Functions:
         except Exception as error:  # noqa: BLE001  # as surfaces/http.py
             return to_http(error)
 
-    def cancel(self, process: Process, turn: str) -> tuple[int, dict[str, Any]]:
+    def cancel(self, process: Process, turn: str = "t1") -> tuple[int, dict[str, Any]]:
         """Answer `POST /v1/sessions/{id}/turns/{turn_id}/cancel`."""
         stop = Cancels(self.change(process)).turn
         try:

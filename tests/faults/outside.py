@@ -35,7 +35,9 @@ WORK_MS = 400
 """How long the worker takes for a tool."""
 
 
-BROKEN: Final = Route("broken", "Broken", (ModelFacts("broken", "m", "M", 32_000),))
+BROKEN: Final = Route(
+    "broken", "Broken", (ModelFacts("broken", "m", "M", context_window_tokens=32_000),)
+)
 """Its model says something, and then has no key."""
 
 SAYS_BEFORE: Final = 2

@@ -13,14 +13,15 @@ from everturn.commands.start_run import Started
 from everturn.runs.frames import TERMINAL
 from faults.clients import CHUNKS_BETWEEN, PATIENCE_MS, Site
 from faults.follower import read_frames
+from faults.process import Process
 from faults.run_functions import RunFunctions
 from faults.scenario import Scenario
 
 LONGER_THAN_IT_LIVES_MS: Final = 60_000
 """Behind an API a function lives for half a minute: what it has not written then, it never will."""
 
-AT_MOST_MS: Final = 100_000
-"""How long a reader stays away: a third of the time that a client's tool is waited for."""
+AT_MOST_MS: Final = 200_000
+"""How long a reader stays away: not as long as a tool of its client's is waited for."""
 
 MEASURE: Final = {"kind": "local", "name": "measure", "description": "Measures."}
 Frame = tuple[int, str, dict[str, Any]]
@@ -65,8 +66,16 @@ class Starts:
     def repeat(self, number: int) -> None:
         """Send nothing: it would be another run."""
 
+    def stop(self, process: Process) -> tuple[int, dict[str, Any]]:
+        """Stop the first run; before it is known there is nothing to stop."""
+        if not self.told:
+            return 503, {}
+        return self.doors.cancel(process, self.told[0].run_id)
+
     def _start(self, turn: str, text: str) -> Started | None:
-        spec = {"agentId": "helper", "systemPrompt": f"For {turn}.", "tools": [MEASURE]}
+        spec: dict[str, Any] = {"agentId": "helper", "tools": [MEASURE]}
+        if self.scenario.decides == "engine":  # a worker has texts of its own
+            spec["systemPrompt"] = f"For {turn}."
         session = self.told[0].session_id if self.told else None
         status, started = self.site.invoke(
             "http_api", lambda p: self.doors.start(p, turn, spec, text, session)

@@ -82,6 +82,16 @@ class RunFunctions:
             return to_http(error)
         return 200, {"ok": True}
 
+    def cancel(self, process: Process, run: str) -> tuple[int, dict[str, Any]]:
+        """Answer `POST /agent-runs/{id}/cancel`."""
+        functions = self.functions
+        answers = RunAnswers(functions.change(process), self._index(process))
+        try:
+            answers.cancel(functions.callers(process).by_headers(BEARER), run)
+        except Exception as error:  # noqa: BLE001  # as surfaces/http.py
+            return to_http(error)
+        return 200, {"ok": True}
+
     def stream(
         self, process: Process, run: str, cursor: int, sleep: Callable[[float], None]
     ) -> dict[str, Any]:

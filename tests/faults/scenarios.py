@@ -282,6 +282,22 @@ SCENARIOS: Final = (
         readers=("run reader",),
     ),
     Scenario(
+        "runs of a worker that decides, one with a tool of the client's",
+        ("[[call:measure {}]][[turn]][[say:one: {{result}}]]", "[[say:two]]"),
+        door="runs",
+        decides="worker",
+        readers=("run reader",),
+    ),
+    Scenario(
+        "a run that is stopped while another one waits",
+        ("[[call:look {}]][[turn]][[say:never said]]", "[[say:and on]]"),
+        worker={"look": ("later",) * 9},
+        door="runs",
+        readers=("run reader",),
+        stops="in the end",
+        ends=("cancelled",),
+    ),
+    Scenario(
         "a loop that is nudged, and then cut off",
         (f"{'[[call:look {}]][[turn]]' * 3}[[say:I give up]]",),
         agent_says={"guards": {"loop_detection": QUICKLY}},

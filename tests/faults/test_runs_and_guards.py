@@ -8,7 +8,7 @@ import pytest
 
 from everturn.commands.start_run import Started
 from faults.checks import violations
-from faults.cluster import Cluster, Twice
+from faults.cluster import Cluster
 from faults.process import Fate
 from faults.run_clients import Starts
 from faults.run_functions import RunFunctions
@@ -18,9 +18,9 @@ from faults.scenarios import SCENARIOS
 RUNS = "runs with settings of their own, one with a tool of the client's"
 
 
-def undisturbed(name: str, twice: Twice = Twice.NOTHING) -> Cluster:
+def undisturbed(name: str) -> Cluster:
     """Return the run of a scenario in which nobody dies."""
-    return Cluster(_named(name), twice=twice).to_quiescence()
+    return Cluster(_named(name)).to_quiescence()
 
 
 def _named(name: str) -> Scenario:
