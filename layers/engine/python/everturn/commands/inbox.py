@@ -10,9 +10,9 @@ from everturn.commands.change import ChangeSession
 from everturn.commands.reading import seen_by, unreadable_hidden
 from everturn.commands.submit_input import KeepUploads
 from everturn.ports.callers import Caller
-from everturn.ports.sessions import SessionKey
+from everturn.ports.sessions import SessionKey, TurnRecord
 from everturn.protocol.ids import check_new_turn_id
-from everturn.protocol.inbox import INBOX_EDIT, INBOX_REQUEST
+from everturn.protocol.inbox import INBOX_EDIT, INBOX_REQUEST, InboxRequest
 from everturn.protocol.message import check_message
 from everturn.protocol.wire import parse, to_json
 from everturn.rejections import NotYetSupported, RoleNotAllowed
@@ -35,6 +35,14 @@ class Enqueued:
 
     duplicate: TurnStatus | None = None
     """Where the turn's id was known: how that turn is."""
+
+
+class _IsKnown(Exception):
+    """The message came before."""
+
+    def __init__(self, enqueued: Enqueued) -> None:
+        super().__init__(enqueued.turn_id)
+        self.enqueued = enqueued
 
 
 class Inbox:
@@ -62,13 +70,20 @@ class Inbox:
             raise RoleNotAllowed("/message/role: a message that opens a turn is a user's.")
         if given.turn_id is not None:
             check_new_turn_id(given.turn_id)
-            known = self._known(caller, session_id, given.turn_id)
-            if known is not None:
-                return known
-        message: Mapping[str, Any] = to_json(given.message)
-        turn_id = given.turn_id or self._change.stamp().uuid(1)
+        try:
+            return self._enqueue(caller, session_id, given)
+        except _IsKnown as found:
+            return found.enqueued
 
-        def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+    def _enqueue(self, caller: Caller, session_id: str, given: InboxRequest) -> Enqueued:
+        message: Mapping[str, Any] = to_json(given.message)
+        turn_id, seen_seq = given.turn_id or self._change.stamp().uuid(1), 0
+        if given.turn_id is not None:
+            seen_seq = self._check_unknown(caller, session_id, turn_id)
+
+        def make(stamp: Stamp, facts: Facts, session: Session) -> Command:
+            if given.turn_id is not None and session.seq != seen_seq:
+                self._check_unknown(caller, session_id, turn_id)  # it may have come meanwhile
             return EnqueueItem(stamp, facts, message, turn_id, given.wakeup)
 
         decided = self._change(caller, session_id, make)
@@ -94,18 +109,28 @@ class Inbox:
 
         self._change(caller, session_id, make)
 
-    def _known(self, caller: Caller, session_id: str, turn_id: str) -> Enqueued | None:
-        """Return what is known of a turn's id. Source: decision-protocol T-4."""
+    def _check_unknown(self, caller: Caller, session_id: str, turn_id: str) -> int:
+        """Accept the id of a turn that never was; return the last event that was seen.
+
+        Raises `_IsKnown`. Source: decision-protocol T-4.
+        """
         key = SessionKey(caller.tenant, session_id)
         with unreadable_hidden(caller):
             found, record = self._change.store.head_and_turn(key, turn_id)
             session = seen_by(caller, found).session
-        name = (record.alias_of or turn_id) if record is not None else turn_id
-        for one in session.inbox:
-            if one.turn_id == name:
-                return Enqueued(name, one.id, "queued")
-        if session.turn is not None and session.turn.id == name:
-            return Enqueued(name, None, "running")
-        if any(turn.id == name for turn in session.parked):
-            return Enqueued(name, None, "parked")
-        return Enqueued(name, None, "completed") if record is not None else None
+        known = _known(session, turn_id, record)
+        if known is not None:
+            raise _IsKnown(known)
+        return session.seq
+
+
+def _known(session: Session, turn_id: str, record: TurnRecord | None) -> Enqueued | None:
+    name = (record.alias_of or turn_id) if record is not None else turn_id
+    for one in session.inbox:
+        if one.turn_id == name:
+            return Enqueued(name, one.id, "queued")
+    if session.turn is not None and session.turn.id == name:
+        return Enqueued(name, None, "running")
+    if any(turn.id == name for turn in session.parked):
+        return Enqueued(name, None, "parked")
+    return Enqueued(name, None, "completed") if record is not None else None
