@@ -302,7 +302,7 @@ def test_no_action_is_granted_by_pattern_and_no_resource_that_can_be_named(
     assert on_everything == GRANTED_ON_EVERYTHING
 
 
-def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_alone(
+def test_reader_writes_to_sessions_alone_and_authorizer_reads_what_credentials_are_judged_by(
     template: Template,
 ) -> None:
     reads = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "s3:GetObject"}
@@ -321,7 +321,7 @@ def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_a
 
     writes = ("dynamodb:PutItem", "dynamodb:UpdateItem")
     assert reader_writes == [(action, partitions("SESSION#*")) for action in writes]
-    assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*"))]
+    assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*", "REVOKED#*"))]
 
 
 WORKERS = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-"

@@ -135,7 +135,9 @@ def _operation(route: Route) -> Schema:
     if spoken.body is not None:
         made["requestBody"] = {
             "required": spoken.needs_body,
-            "content": {JSON: content(spoken.body) | {"examples": _named(spoken.bodies)}},
+            "content": {
+                spoken.body_media: content(spoken.body) | {"examples": _named(spoken.bodies)}
+            },
         }
     made["responses"] = responses(route, spoken)
     return made

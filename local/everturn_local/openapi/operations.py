@@ -12,6 +12,7 @@ from everturn_local.openapi.agent_operations import AGENT_OPERATIONS
 from everturn_local.openapi.budget_operations import BUDGET_OPERATIONS
 from everturn_local.openapi.decision_operations import DECISION_OPERATIONS
 from everturn_local.openapi.model_operations import MODEL_OPERATIONS
+from everturn_local.openapi.oauth_operations import OAUTH_OPERATIONS
 from everturn_local.openapi.other_operations import OTHER_OPERATIONS
 from everturn_local.openapi.run_stream_operations import RUN_STREAM_OPERATIONS
 from everturn_local.openapi.schemas import Schema
@@ -41,6 +42,7 @@ OPERATIONS: Final[dict[str, Spoken]] = (
     | BUDGET_OPERATIONS
     | AGENT_OPERATIONS
     | MODEL_OPERATIONS
+    | OAUTH_OPERATIONS
     | RUN_STREAM_OPERATIONS
 )
 """By the operation's name in `everturn.surfaces.routes`."""

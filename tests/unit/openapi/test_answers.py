@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from typing import Any, get_args
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,6 +16,7 @@ from everturn.observability import metrics
 from everturn.ports.decider import Deferred
 from everturn.ports.sessions import Logged
 from everturn.protocol.llm import StreamDelta
+from everturn.protocol.oauth import FORM
 from everturn.push.envelopes import envelopes
 from everturn.push.frames import DeltaPush, EventPush, delta_frame, event_frame
 from everturn.session.events.stored import Event
@@ -30,8 +32,8 @@ from published import (
 )
 from sample_events import NOON_MS, plain_turn, what_a_plain_turn_lacks
 from unit.drive.doubles import FrozenClock, SteppingClock, answered, result
-from unit.drive.world import AGENT, World, body
-from unit.surfaces.asking import Surfaces
+from unit.drive.world import AGENT, TENANT, World, body
+from unit.surfaces.asking import API_KEY, Surfaces
 
 PATHS = {route.operation: (route.method, route.path) for route in ROUTES}
 STREAM = {"Accept": "text/event-stream"}
@@ -82,6 +84,7 @@ def everything(asked: Asked) -> None:
     asked("create_client_token", {"identity": {"id": "u1"}})
     for _ in range(2):
         asked("put_agent", AGENT, agent_id="a1")
+    oauth(asked)
     asked("list_agents", query={"limit": "1"})
     asked("list_models")
     asked("get_agent", agent_id="a1")
@@ -110,6 +113,17 @@ def everything(asked: Asked) -> None:
     asked("delete_session", session_id="s1")
     waits(asked)
     outside(asked)
+
+
+def oauth(asked: Asked) -> None:
+    """Ask for tokens, for whose they are, and for their end."""
+    client = {"client_id": TENANT, "client_secret": API_KEY}
+    form = {"headers": {"content-type": FORM}, "key": None}
+    wanted = {"grant_type": "client_credentials", **client}
+    made = asked("oauth_token", urlencode(wanted), **form)
+    asked("get_userinfo")
+    asked("get_userinfo", key=made["access_token"])
+    asked("oauth_revoke", urlencode({"token": made["access_token"], **client}), **form)
 
 
 def waits(asked: Asked) -> None:

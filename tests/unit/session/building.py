@@ -136,6 +136,7 @@ class Story:
     """The worker is a Lambda function, whose slow tools the step machine runs."""
 
     route: Route = ROUTE
+    routes: Mapping[str, Route] = field(default_factory=dict)
     policy: Deliveries = field(default_factory=Deliveries)
     session: Session = field(default_factory=Session)
     log: list[Event] = field(default_factory=list)
@@ -158,7 +159,8 @@ class Story:
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
         taken = self.taken | self.indexed()
-        return Facts(agent, self.route, path, taken, inbox=self.waiting(), budgets=self.budgets)
+        more = {"inbox": self.waiting(), "budgets": self.budgets, "routes": self.routes}
+        return Facts(agent, self.route, path, taken, **more)
 
     def waiting(self) -> dict[str, dict[str, Any]]:
         """Return the messages that came from other sessions, by their items' ids."""

@@ -14,6 +14,7 @@ from everturn.commands.interrupts import Interrupts
 from everturn.commands.list_models import ListModels
 from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
+from everturn.commands.oauth import OAuth
 from everturn.commands.read_events import ReadEvents
 from everturn.commands.read_session import ReadSession
 from everturn.commands.resolve_wait import ResolveWait
@@ -23,6 +24,7 @@ from everturn.commands.uploads import Uploads
 from everturn.ports.directory import ApiKey
 from everturn.protocol.api_keys import hash_of
 from everturn.push.outcome import PushOutcome, Sent
+from everturn.store.memory_revocations import InMemoryRevocations
 from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.agent_routes import agent_operations
 from everturn.surfaces.budget_routes import budget_operations
@@ -34,6 +36,7 @@ from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
 from everturn.surfaces.lifecycle_routes import lifecycle_operations
 from everturn.surfaces.model_routes import model_operations
+from everturn.surfaces.oauth_routes import oauth_operations
 from everturn.surfaces.session_routes import session_operations
 from everturn.surfaces.token_routes import token_operations
 from everturn.surfaces.upload_routes import upload_operations
@@ -58,7 +61,8 @@ class Surfaces:
         world.directory.put_api_key(hash_of(RIVAL_KEY), ApiKey("rival", "main"))
         self.keys = FixedKeys()
         self.tokens = JwtTokens(self.keys)
-        self.callers = Callers(world.directory, world.clock, lambda: self.tokens)
+        self.revocations = InMemoryRevocations()
+        self.callers = Callers(world.directory, world.clock, lambda: self.tokens, self.revocations)
         events = ReadEvents(world.store, world.clock, world.clock.sleep, wait_s=1)
         catalogue = world.models.catalogue()
         agents = Agents(
@@ -90,6 +94,9 @@ class Surfaces:
             )
             | agent_operations(agents)
             | token_operations(MintToken(lambda: self.tokens, world.clock))
+            | oauth_operations(
+                OAuth(world.directory, self.revocations, lambda: self.tokens, world.clock)
+            )
             | model_operations(ListModels(world.catalogue_of, world.tenant_record))
             | upload_operations(Uploads(self.uploads, world.clock)),
         )

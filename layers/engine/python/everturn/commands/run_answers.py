@@ -8,7 +8,6 @@ from typing import Any
 
 from everturn.commands.change import ChangeSession
 from everturn.commands.reading import seen_by, unreadable_hidden
-from everturn.commands.readings import settlement_reading
 from everturn.ports.callers import Caller
 from everturn.ports.runs import Feedback, RunIndex, RunPlace, Verdict
 from everturn.ports.sessions import Head, SessionKey, TurnRecord
@@ -97,8 +96,7 @@ class RunAnswers:
             call = session.call(given.tool_use_id)
             if call is None or call.turn_id != run_id:
                 raise UnknownCall("The run has no such call.")
-            reading = settlement_reading(action, call.id, session, facts)
-            return SettleCall(stamp, facts, action, ("client",), reading)
+            return SettleCall(stamp, facts, action, ("client",))
 
         try:
             self._change(caller, found.place.session, settle)

@@ -294,6 +294,9 @@ class ErrorBody(WireModel):
     hint: Maybe[str] = None
     """What to do instead."""
 
+    error_description: Maybe[str] = None
+    """On the routes that give tokens out and take them back: the same as `message`."""
+
     retry_after: Maybe[int] = None
     """With a 503: seconds to wait before the same request is sent again."""
 

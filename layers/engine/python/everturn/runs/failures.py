@@ -71,9 +71,9 @@ class RunFailure:
     def reason(self) -> dict[str, Any]:
         """Return `failureReason` of `GET /agent-runs/{id}`. Source: agent-runs 7."""
         about = {"errorClass": self.error_class, "finishReason": self.finish_reason}
-        return {name: value for name, value in about.items() if value is not None} | {
-            "code": self.code
-        }
+        if self.code != self.error_class:
+            about["code"] = self.code
+        return {name: value for name, value in about.items() if value is not None}
 
 
 QUARANTINED: Final = RunFailure(

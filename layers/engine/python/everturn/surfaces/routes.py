@@ -35,6 +35,9 @@ class Route:
     says_ok: bool = False
     """Its refusals say `ok: false`, as its answers say `ok: true`. Source: F-2, O-21."""
 
+    oauth: bool = False
+    """Its answers are kept by nobody and its refusals worded as RFC 6749, 5.1 and 5.2 have it."""
+
 
 WORKSPACE: Final = "/api/v1/workspaces/{slug}"
 """How the paths of the runs API begin. Source: agent-runs.md."""
@@ -158,6 +161,9 @@ ROUTES: Final = (
         Who.FRONTEND,
         "sessions:write",
     ),
+    Route("oauth_token", "POST", "/api/oauth/token", Who.ANYONE, oauth=True),
+    Route("oauth_revoke", "POST", "/api/oauth/revoke", Who.ANYONE, oauth=True),
+    Route("get_userinfo", "GET", "/api/oauth/userinfo", Who.FRONTEND, "mantyx.identity:read"),
 )
 
 

@@ -23,6 +23,7 @@ from everturn.wiring.use_cases import (
     list_models,
     list_sessions,
     mint_token,
+    oauth,
     read_events,
     read_run,
     read_session,
@@ -56,6 +57,7 @@ def http_api() -> HttpApi:
     from everturn.surfaces.inbox_routes import inbox_operations
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
     from everturn.surfaces.model_routes import model_operations
+    from everturn.surfaces.oauth_routes import oauth_operations
     from everturn.surfaces.run_routes import run_operations
     from everturn.surfaces.session_routes import session_operations
     from everturn.surfaces.token_routes import token_operations
@@ -86,6 +88,7 @@ def http_api() -> HttpApi:
         )
         | agent_session_operations(start_run("http_api"), run_specs(), agent_sessions("http_api"))
         | token_operations(mint_token())
+        | oauth_operations(oauth())
         | upload_operations(uploads()),
     )
 
