@@ -10,6 +10,7 @@ from everturn.commands.read_run import RunStreamed
 from everturn.errors import StoreUnreadable
 from everturn.ports.callers import Caller, Who
 from everturn.ports.sessions import Head, Logged, Quarantine, SessionKey, TurnRecord
+from everturn.ports.streams import Delta
 from everturn.rejections import SessionQuarantined, UnknownRun
 from everturn.session.commands import CancelSession
 from everturn.session.events.sessions import Owner
@@ -70,6 +71,24 @@ def test_a_run_is_the_same_from_every_cursor_however_little_is_read_at_once(
         while not rest or rest[-1] != frames[-1]:
             rest += case.frames(run, (rest or [frame])[-1].seq)
         assert rest == frames[at + 1 :]
+
+
+def test_what_each_call_streamed_comes_with_it_and_nothing_that_others_did() -> None:
+    case = RunCase()
+    run = finished(case)
+    first, second = (
+        seq
+        for commit in case.world.log(case.key.session)
+        for seq, event in commit.numbered()
+        if event.type == "llm.call.dispatched"
+    )
+    for seq, turn in ((first, run), (first + 1, "other"), (second - 1, run), (second, run)):
+        case.store.put_delta(case.key, Delta(seq, 1, "m", 1, turn, {"text": str(seq)}), 0)
+
+    frames = case.all_frames(run)
+
+    told = [frame.data.get("text") for frame in frames if frame.type.startswith("assistant")]
+    assert told == [str(first), "", str(second), "Bye"]
 
 
 def test_going_on_costs_no_more_late_in_a_run_than_early() -> None:

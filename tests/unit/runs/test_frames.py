@@ -193,7 +193,7 @@ def test_an_empty_result_has_an_empty_summary() -> None:
     assert (shown["result"], shown["summary"]) == ("", "")
 
 
-@pytest.mark.parametrize("arguments", ["[1]", "not JSON", "", '"text"'])
+@pytest.mark.parametrize("arguments", ["[1]", "not JSON", "", '"text"', '{"a":NaN}'])
 def test_arguments_that_are_no_object_are_told_as_none(arguments: str) -> None:
     frames = of(tool("c1", arguments=arguments), begun("c1"))
 

@@ -96,7 +96,6 @@ def test_a_run_that_was_cut_off_failed_and_keeps_what_it_said() -> None:
     assert shown["failureReason"] == {
         "errorClass": "truncation",
         "finishReason": "max_tokens",
-        "code": "truncation",
     }
 
 
