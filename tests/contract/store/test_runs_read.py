@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from contract.store.conftest import Aws
 from everturn.commands.read_run import ReadRun
 from everturn.ports.callers import Caller
@@ -62,7 +64,8 @@ def test_a_run_of_large_bodies_is_told_with_those_that_show(aws: Aws, key: Sessi
     ends = done(data=None).model_copy(update={"refs": {"data": same_as(19, "message.content")}})
     store.append(commit(key, head, [*last, ends]))
     clock = FrozenClock()
-    reader = ReadRun(aws.store(), DynamoRuns(aws.table, aws.dynamodb), clock, clock.sleep, 1)
+    client: Any = aws.dynamodb
+    reader = ReadRun(aws.store(), DynamoRuns(aws.table, client), clock, clock.sleep, 1)
     aws.s3.taken()
 
     frames = reader.stream(Caller(key.tenant), RUN, 0).frames

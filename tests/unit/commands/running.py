@@ -10,6 +10,7 @@ from everturn.commands.read_run import ReadRun, RunStreamed
 from everturn.commands.run_answers import RunAnswers, ToolResult
 from everturn.commands.start_run import Started, StartRun, Wanted
 from everturn.ports.callers import Caller
+from everturn.ports.runs import RunPlace
 from everturn.ports.sessions import SessionKey
 from everturn.ports.streams import Delta
 from everturn.runs.frames import RunFrame
@@ -39,7 +40,7 @@ class RunCase:
 
     def __post_init__(self) -> None:
         self.world = World(clock=FrozenClock(), store=self.store)
-        self.runs = InMemoryRuns(self.store)
+        self.runs: InMemoryRuns = InMemoryRuns(self.store)
 
     def start(
         self, text: str, *, session: str | None = None, caller: Caller = MACHINE, **run: Any
@@ -92,6 +93,17 @@ class RunCase:
     @property
     def head(self) -> Any:
         return self.world.head(self.key.session)
+
+
+class Elsewhere(InMemoryRuns):
+    """An index that leads to one place, whatever is there."""
+
+    def __init__(self, store: InMemorySessionStore, place: RunPlace) -> None:
+        super().__init__(store)
+        self._place = place
+
+    def place(self, _tenant: str, _run_id: str) -> RunPlace:
+        return self._place
 
 
 class Sleeper:

@@ -15,7 +15,7 @@ from everturn.rejections import SessionQuarantined, UnknownRun
 from everturn.session.commands import CancelSession
 from everturn.session.events.sessions import Owner
 from everturn.store.memory import InMemorySessionStore
-from unit.commands.running import SPEC, RunCase, types
+from unit.commands.running import SPEC, Elsewhere, RunCase, types
 from unit.drive.doubles import result
 from unit.drive.world import MACHINE
 
@@ -196,6 +196,7 @@ def test_a_run_goes_with_its_session() -> None:
     key, created = case.key, case.head.created
     after = case.frames(run)[-1].seq
     place = case.runs.place("acme", run)
+    assert place is not None
 
     def delete(_seconds: float) -> None:
         case.store.mark_deleted(key, created, "mark", 0)
@@ -205,7 +206,7 @@ def test_a_run_goes_with_its_session() -> None:
     case.store.erase(key, created, lambda: False)
     case.store.release_id(key, created, 0)
     case.world.submit("Hello", session=key.session)
-    case.runs.place = lambda _tenant, _run: place  # type: ignore[method-assign]
+    case.runs = Elsewhere(case.store, place)
     with pytest.raises(UnknownRun):
         case.read().get(MACHINE, run)
 
@@ -303,6 +304,6 @@ def test_a_run_that_was_asked_for_with_nothing_has_an_empty_spec() -> None:
     place = case.runs.place("acme", run)
     assert place is not None
     wrong = type(place)(run, place.session, place.seq + 1, place.created)
-    case.runs.place = lambda _tenant, _run: wrong  # type: ignore[method-assign]
+    case.runs = Elsewhere(case.store, wrong)
 
     assert case.read().get(MACHINE, run)["spec"] == {}

@@ -187,9 +187,11 @@ def test_what_others_commit_while_the_model_is_called_does_not_wake_a_reader() -
     run = case.start("[[say:one]]")
     after = last(case, run)
     session = case.key.session
-    sleep = Sleeper(
-        case.world.clock, at1=lambda: case.start("[[say:two]]", session=session) and None
-    )
+
+    def another() -> None:
+        case.start("[[say:two]]", session=session)
+
+    sleep = Sleeper(case.world.clock, at1=another)
 
     streamed = case.read(sleep).stream(MACHINE, run, after)
 

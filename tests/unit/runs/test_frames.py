@@ -53,7 +53,12 @@ def types(frames: list[RunFrame]) -> list[str]:
 
 
 def child(call_id: str = "c1") -> tuple[Event, ...]:
-    made = {"turn_id": RUN, "id": call_id, "session_id": "child", "agent_id": "helper"}
+    made: dict[str, Any] = {
+        "turn_id": RUN,
+        "id": call_id,
+        "session_id": "child",
+        "agent_id": "helper",
+    }
     asked = SubAgentRequested(**made, retry=Retry())
     return replied("m1", "", call_id), asked, SubAgentDispatched(**made, attempt=1)
 
@@ -242,7 +247,7 @@ def test_a_call_that_was_given_up_has_no_result() -> None:
 
 
 def test_a_sub_agent_is_a_tool_with_its_agents_name() -> None:
-    over = {"turn_id": RUN, "id": "c1", "session_id": "child", "agent_id": "helper"}
+    over: dict[str, Any] = {"turn_id": RUN, "id": "c1", "session_id": "child", "agent_id": "helper"}
 
     ended = of(*child(), SubAgentTurnCompleted(**over, result="Done"))
     failed = of(*child(), SubAgentErrored(**over, attempt=1, error="No", retryable=False))

@@ -178,7 +178,8 @@ def test_a_run_that_never_left_the_inbox_used_nothing() -> None:
     waits = InboxEnqueued(turn_id=RUN, item_id="i1")
     discarded = InboxDiscarded(turn_id=RUN, item_id="i1", reason="turn_cancelled")
 
-    waiting, gone = (outcome_of(RUN, logged(one)) for one in ([waits], [waits, discarded]))
+    waiting = outcome_of(RUN, logged([waits]))
+    gone = outcome_of(RUN, logged([waits, discarded]))
 
     assert (waiting.status, waiting.is_over, waiting.shown()["tokens"]) == ("queued", False, None)
     assert (gone.status, gone.told()) == ("cancelled", ("cancelled", {"reason": "user"}))

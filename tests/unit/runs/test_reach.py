@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from everturn.ports.sessions import Logged
 from everturn.runs.cursor import reached
@@ -60,7 +61,7 @@ def test_what_ends_needs_what_asked_for_it() -> None:
 
 
 def test_a_sub_agent_needs_the_reply_that_asked_for_it() -> None:
-    made = {"turn_id": RUN, "id": "c1", "session_id": "child", "agent_id": "helper"}
+    made: dict[str, Any] = {"turn_id": RUN, "id": "c1", "session_id": "child", "agent_id": "helper"}
     of_reply = SubAgentRequested(**made, retry=Retry(), private=SubAgentPrivate(llm_call_id="m1"))
     of_nobody = SubAgentRequested(**{**made, "id": "c2"}, retry=Retry())
     begin = [
