@@ -60,9 +60,7 @@ class Client:
             base_url=self.http_url,
             headers=headers,
             timeout=30,
-            event_hooks={"response": [judged]}
-            if not __import__("os").environ.get("NOJUDGE")
-            else {},
+            event_hooks={"response": [judged]},
         )
 
     def close(self) -> None:

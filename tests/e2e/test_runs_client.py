@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from mantyx import (
     ToolResult,
     ToolResultFile,
     define_local_a2a,
-    define_local_mcp,
     define_local_tool,
 )
 
@@ -184,27 +181,6 @@ def test_a_local_a2a_peer_is_asked_by_the_caller(client: Client, runs: MantyxCli
     (call,) = of_type(events, "local_tool_call")
     assert call["kind"] == "a2a_local"
     assert call["agentCard"]["name"] == "Acme HR"
-
-
-def test_a_local_mcp_server_is_asked_by_the_caller(client: Client, runs: MantyxClient) -> None:
-    events: list[Any] = []
-    server = define_local_mcp(
-        name="fs", command=sys.executable, args=[str(Path(__file__).parent / "mcp_files.py")]
-    )
-
-    result = runs.run_agent(
-        system_prompt=KIND,
-        prompt='[[call:fs_read_file {"path": "/etc/hosts"}]][[say:{{result}}]]',
-        tools=[server],
-        on_event=events.append,
-    )
-
-    note_sessions(client, result.run_id)
-    assert result.text == "content of /etc/hosts"
-    (call,) = of_type(events, "local_tool_call")
-    assert (call["kind"], call["mcpServer"]) == ("mcp_local", "fs")
-    assert call["mcpToolName"] == call["name"] == "fs_read_file"
-    assert call["mcpServerInfo"]["name"] == "files"
 
 
 def test_an_answer_that_fits_its_schema_is_json(client: Client, runs: MantyxClient) -> None:

@@ -23,8 +23,13 @@ from everturn.errors import (
     to_http,
 )
 from everturn.ports.callers import Who
-from everturn.rejections import InsufficientPrivilege, InsufficientScope, Unauthenticated
-from everturn.surfaces.routes import Route
+from everturn.rejections import (
+    InsufficientPrivilege,
+    InsufficientScope,
+    Unauthenticated,
+    UnknownRoute,
+)
+from everturn.surfaces.routes import WORKSPACE, Route
 from everturn_local.openapi.schemas import Schema
 from everturn_local.openapi.shape import JSON, Answer, Spoken
 
@@ -79,7 +84,8 @@ def _turned_away(route: Route) -> tuple[type[RejectedError], ...]:
         case Who.ANYONE:
             return ()
         case Who.FRONTEND:
-            return (Unauthenticated, InsufficientScope)
+            other = (UnknownRoute,) if route.path.startswith(WORKSPACE) else ()
+            return (Unauthenticated, InsufficientScope, *other)
         case Who.MACHINE:
             return (Unauthenticated, InsufficientPrivilege)
 

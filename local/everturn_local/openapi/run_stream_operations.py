@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from everturn.commands.read_events import WAIT_S
-from everturn.rejections import InvalidRequest, UnknownRoute, UnknownRun
+from everturn.rejections import InvalidRequest, UnknownRun
 from everturn_local.openapi.shape import EVENT_STREAM, SEQ, Answer, Given, Spoken
 
 RUN_STREAM: Final = (
@@ -34,6 +34,6 @@ RUN_STREAM_OPERATIONS: Final[dict[str, Spoken]] = {
                 "header",
             ),
         ),
-        refusals=(InvalidRequest, UnknownRoute, UnknownRun),
+        refusals=(InvalidRequest, UnknownRun),
     ),
 }

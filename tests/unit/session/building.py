@@ -159,8 +159,8 @@ class Story:
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
         taken = self.taken | self.indexed()
-        more = {"inbox": self.waiting(), "budgets": self.budgets, "routes": self.routes}
-        return Facts(agent, self.route, path, taken, **more)
+        more: dict[str, Any] = {"inbox": self.waiting(), "budgets": self.budgets}
+        return Facts(agent, self.route, path, taken, routes=self.routes, **more)
 
     def waiting(self) -> dict[str, dict[str, Any]]:
         """Return the messages that came from other sessions, by their items' ids."""

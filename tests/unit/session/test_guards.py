@@ -1,4 +1,4 @@
-"""What is counted of replies that ask for tools. Source: reference 003, sections 8.1 and 8.2."""
+"""What is counted of replies that ask for tools. Source: agent-runs 8.1 and 8.2."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from everturn.session.guard_counts import Guard
 from everturn.session.guards import (
     SIGNATURE_CHARS,
     Rules,
@@ -18,7 +19,6 @@ from everturn.session.guards import (
     signature,
     text_of,
 )
-from everturn.session.state import Guard
 from unit.session.building import made
 
 json_values = st.recursive(

@@ -63,7 +63,7 @@ class Destinations:
                 agent, config=version.agent, sha256=private.sha256, layered=private.layered
             )
             route = self._reader.route(key.tenant, agent.config)
-            routes = self._reader.fallback_routes(key.tenant, agent.config)
+            routes = self._reader.with_routes(facts, key.tenant, agent.config).routes
         path, shown, is_whole = self._path(key, stretches, route)
         window = window_of(shown, route.context_window, is_whole=is_whole)
         return Destination(

@@ -33,6 +33,9 @@ class FoundRun:
     last_seq: int = 0
     """0 until its turn is over."""
 
+    outcome: str = ""
+    """Of its turn, once that is over."""
+
 
 def place_of(runs: RunIndex, caller: Caller, run_id: str) -> RunPlace:
     """Return where a run is recorded; it stays there. Raises `UnknownRun`."""
@@ -61,7 +64,7 @@ def find_run(store: SessionStore, caller: Caller, place: RunPlace) -> FoundRun:
 def _stands(key: SessionKey, place: RunPlace, head: Head, record: TurnRecord | None) -> FoundRun:
     session = head.session
     if record is not None and record.last_seq:
-        return FoundRun(key, place, head, "over", record.first_seq, record.last_seq)
+        return FoundRun(key, place, head, "over", record.first_seq, record.last_seq, record.outcome)
     for turn in (*session.parked, *((session.turn,) if session.turn else ())):
         if turn.id == place.run_id:
             return FoundRun(key, place, head, "running", turn.first_seq)

@@ -130,8 +130,8 @@ class SessionReader:
 
     def _facts(self, tenant: str, agent: Pinned) -> Facts:
         """Return what an agent says, with the routes of its models."""
-        routes = self.fallback_routes(tenant, agent.config)
-        return Facts(agent, self.route(tenant, agent.config), routes=routes)
+        own = Facts(agent, self.route(tenant, agent.config))
+        return self.with_routes(own, tenant, agent.config)
 
     def for_run(self, tenant: str, agent_id: str, config: Mapping[str, Any] | None) -> Facts:
         """Return the facts for a session that begins with a run, or to have some.
@@ -275,11 +275,6 @@ class SessionReader:
         ref = catalogue.split(config["model"])
         facts = catalogue.facts(ref)
         return Route(ref.provider, ref.model, facts.context_window_tokens, facts.default_max_tokens)
-
-    def fallback_routes(self, tenant: str, config: Mapping[str, Any]) -> dict[str, Route]:
-        """Return where the models lead that the config falls back to, by their selectors."""
-        models = models_of(config)[1:]
-        return {model: self.route(tenant, {"model": model}) for model in models}
 
     def _hydrated(
         self, key: SessionKey, head: Head, logged: tuple[Logged, ...]

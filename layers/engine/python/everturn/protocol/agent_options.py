@@ -19,6 +19,8 @@ from everturn.protocol.limits import (
     MAX_TOOL_BUDGETS,
     MAX_TOOL_NAME_CHARS,
     MAX_TOOL_TURNS,
+    MIN_CONSECUTIVE_THRESHOLD,
+    MIN_HARD_CUTOFF_THRESHOLD,
 )
 from everturn.protocol.wire import Maybe, Number, Seq, WireModel
 
@@ -32,14 +34,18 @@ ToolName = Annotated[str, Field(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_TOOL_NAME_CHAR
 
 
 BudgetedName = Annotated[str, Field(min_length=1, max_length=MAX_BUDGETED_NAME_CHARS)]
-"""A tool as the model sees it. Source: reference 003, 8.2."""
+"""A tool as the model sees it. Source: agent-runs 8.2."""
 
 
 class LoopDetection(WireModel):
     """Identical batches of calls in a row before a nudge, and before a last turn without tools."""
 
-    consecutive_threshold: Maybe[Annotated[int, Field(ge=2, le=MAX_LOOP_THRESHOLD)]] = None
-    hard_cutoff_threshold: Maybe[Annotated[int, Field(ge=3, le=MAX_LOOP_THRESHOLD)]] = None
+    consecutive_threshold: Maybe[
+        Annotated[int, Field(ge=MIN_CONSECUTIVE_THRESHOLD, le=MAX_LOOP_THRESHOLD)]
+    ] = None
+    hard_cutoff_threshold: Maybe[
+        Annotated[int, Field(ge=MIN_HARD_CUTOFF_THRESHOLD, le=MAX_LOOP_THRESHOLD)]
+    ] = None
 
     @model_validator(mode="after")
     def _nudges_first(self) -> Self:

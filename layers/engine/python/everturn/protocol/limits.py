@@ -119,25 +119,25 @@ MAX_SPAWN_DEPTH = 5
 MAX_LLM_CALLS_PER_TURN = 200
 """Source: section 23."""
 
-# guards of a turn: agent-runs.md, and the reference's section 8
+# guards of a turn: agent-runs, section 8
 
 DEFAULT_LOOP_NUDGE = 3
-"""Identical batches of calls in a row before the model is nudged. Source: reference 003, 8.1."""
+"""Identical batches of calls in a row before the model is nudged. Source: agent-runs 8.1."""
 
 DEFAULT_LOOP_CUTOFF = 6
-"""Identical batches in a row before a last model call without tools. Source: 003, 8.1."""
+"""Identical batches in a row before a last model call without tools. Source: agent-runs 8.1."""
 
 MAX_LOOP_THRESHOLD = 100
-"""Largest of the two. Source: 003, 8.1."""
+"""Largest of the two. Source: agent-runs 8.1."""
 
 MAX_TOOL_BUDGETS = 32
-"""Tools with a budget of calls. Source: 003, 8.2."""
+"""Tools with a budget of calls. Source: agent-runs 8.2."""
 
 MAX_BUDGETED_NAME_CHARS = 120
-"""Name of such a tool. Source: 003, 8.2."""
+"""Name of such a tool. Source: agent-runs 8.2."""
 
 MAX_BUDGETED_CALLS = 1000
-"""Largest budget of calls. Source: 003, 8.2."""
+"""Largest budget of calls. Source: agent-runs 8.2."""
 
 MAX_TOOL_TURNS = 100
 """Largest number of replies of a turn that may ask for tools. Source: agent-runs.md."""

@@ -311,6 +311,9 @@ class ErrorBody(WireModel):
     allow: Maybe[str] = None
     """With `method_not_allowed`: what the path takes."""
 
+    candidates: Maybe[Seq[str]] = None
+    """With `invalid_model`: those that are called nearly so."""
+
     reason: Maybe[str] = None
     """With `session_quarantined`: what could not be done."""
 

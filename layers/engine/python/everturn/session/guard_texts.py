@@ -1,6 +1,6 @@
 """What a model reads of a guard: results of calls that were not run, notes of the engine; wording.
 
-Source: agent-runs.md, reference 003, sections 4.5, 4.6 and 8.
+Source: agent-runs, sections 4.5, 4.6 and 8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What follows for a reply that the guards have judged: who decides makes no difference; pure.
 
-It must not count, and must not record anything. Source: agent-runs.md, reference 003, section 8.
+It must not count, and must not record anything. Source: agent-runs, section 8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What keeps a turn from running away: what is counted of a reply, and what follows; pure.
 
-It must not write anything. Source: agent-runs.md, reference 003, section 8; field case F26.
+It must not write anything. Source: agent-runs, section 8; field case F26.
 """
 
 from __future__ import annotations

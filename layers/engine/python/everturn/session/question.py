@@ -218,7 +218,7 @@ def _continued(records: Records, call_id: str, path: tuple[PathMessage, ...]) ->
     """Return what of the model call that asked for a tool the next one goes on with. G-3."""
     tool, child = records.tool_request(call_id), records.child_request(call_id)
     asked_by = (tool and tool.llm_call_id) or (child and child.private.llm_call_id)
-    return _continued_from(records, asked_by, path) if asked_by else {}
+    return _continued_from(records, asked_by or "", path)
 
 
 def _continued_from(

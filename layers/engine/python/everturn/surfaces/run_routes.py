@@ -9,9 +9,10 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from everturn.commands.find_run import no_such_run
 from everturn.commands.list_models import ListModels
 from everturn.commands.read_run import ReadRun
-from everturn.commands.run_answers import RunAnswers, ToolResult, no_such_run
+from everturn.commands.run_answers import RunAnswers, ToolResult
 from everturn.commands.run_specs import RunSpecs
 from everturn.commands.start_run import Started, StartRun, Wanted
 from everturn.observability import Metric, metrics

@@ -44,7 +44,13 @@ def _level(value: object) -> object:
     )
 
 
-ReasoningLevel = Annotated[ReasoningWord | int, PlainValidator(_level)]
+ReasoningLevel = Annotated[
+    ReasoningWord | int,
+    PlainValidator(
+        _level,
+        json_schema_input_type=ReasoningWord | Annotated[int, Field(ge=0, le=MAX_REASONING_LEVEL)],
+    ),
+]
 """Source: section 6."""
 
 

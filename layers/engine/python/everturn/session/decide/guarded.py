@@ -1,6 +1,6 @@
 """What the guards do with a model's reply: what is recorded of it, which calls are not run.
 
-It must not count; that is `guards`'. Source: agent-runs.md, reference 003, section 8; F26.
+It must not count; that is `guards`'. Source: agent-runs, section 8; F26.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def judge(journal: Journal, call: Call, end: ModelCallCompleted, problem: str | 
 
 def _counted(journal: Journal, turn: Turn, calls: Calls, call_id: str) -> Verdict:
     rules = rules_of(journal.facts.agent.config)
-    if rules is None:
-        return Verdict()
-    verdict = count(rules, turn.guard, calls, turn.id)
+    verdict = count(rules, turn.guard, calls, turn.id) if rules else Verdict()
     if verdict.noted is not None:
         journal.add(GuardNoted(turn_id=turn.id, id=call_id, private=verdict.noted))
     return verdict

@@ -42,8 +42,8 @@ def open_model_call(journal: Journal) -> None:
 
     A turn that a guard took the tools from tells the model so before its last call.
     """
-    turn = journal.session.turn
-    if turn is None:
+    turn, head = journal.session.turn, journal.session.head
+    if turn is None or head is None:
         return
     if turn.model_calls >= MAX_LLM_CALLS_PER_TURN:
         limit = f"a turn may make {MAX_LLM_CALLS_PER_TURN} model calls"
@@ -52,9 +52,7 @@ def open_model_call(journal: Journal) -> None:
     if turn.is_final:
         tell_final(journal, turn)
     session = journal.session
-    head = session.head
-    if head is None:
-        return
+    head = session.head or head
     agent, route = journal.facts.agent, route_of_calls(journal.facts, turn)
     is_workers = is_run_by_worker(agent.config)
     header = header_of_calls(journal.facts, session)
