@@ -36,11 +36,11 @@ def test_a_reader_waits_and_is_known_as_one_meanwhile() -> None:
     run = case.start("Hello")
     began = case.world.clock.now
 
-    streamed = case.read().stream(MACHINE, run, last(case, run))
+    streamed = case.read(wait_s=20).stream(MACHINE, run, last(case, run))
 
     assert streamed == RunStreamed()
-    assert case.world.clock.now == began + 2_000
-    assert case.store.watch(case.key) == Watch(reader_until_ms=began + 2_000 + 5_000)
+    assert case.world.clock.now == began + 20_000
+    assert case.store.watch(case.key) == Watch(reader_until_ms=began + 20_000 + 5_000)
 
 
 def test_a_first_frame_is_waited_for_and_others_may_join_it() -> None:
@@ -129,11 +129,11 @@ def test_an_answer_holds_so_much_and_a_single_larger_frame(
 class Busy(InMemorySessionStore):
     """Fails at some times to read a head, or to note a reader."""
 
-    def __init__(self, reads: tuple[int, ...] = (), notes: int = 0) -> None:
+    def __init__(self, reads: tuple[int, ...] = ()) -> None:
         super().__init__()
         self.fails = reads
         self.reads = 0
-        self.notes = notes
+        self.notes = 0
 
     def head_and_turn(self, key: SessionKey, turn_id: str) -> tuple[Head | None, TurnRecord | None]:
         self.reads += 1
@@ -149,16 +149,19 @@ class Busy(InMemorySessionStore):
 
 
 def test_a_busy_store_is_waited_for_and_never_ends_a_stream() -> None:
-    case = RunCase(Busy(reads=(1, 2), notes=1))
+    store = Busy(reads=(1, 2))
+    case = RunCase(store)
     run = case.start("Hello")
     sleep = Sleeper(case.world.clock)
 
     first = case.read(sleep).stream(MACHINE, run, 0)
-    case.frames(run, first.frames[-1].seq)
+    slept, began = [*sleep.slept], case.world.clock.now
+    store.notes = 1
+    case.read(sleep, wait_s=20).stream(MACHINE, run, first.frames[-1].seq)
 
     assert types(first) == ["started"]
-    assert sleep.slept == [POLL_S, POLL_S, GATHER_S]
-    assert case.store.watch(case.key).reader_until_ms > 0
+    assert slept == [POLL_S, POLL_S, GATHER_S]
+    assert case.store.watch(case.key).reader_until_ms == began + 20_000 + 5_000
 
 
 def test_what_was_found_is_told_even_if_nothing_can_join_it() -> None:
