@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from everturn.errors import StoreUnavailable
 from everturn.ports.directory import ApiKey
 from everturn.protocol.api_keys import hash_of
 from everturn.runs.frames import NOTHING_NEW
+from everturn.store.memory_directory import InMemoryDirectory
 from everturn.store.memory_revocations import InMemoryRevocations
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.http_reader import ReaderApi
@@ -26,10 +28,10 @@ PATH = "/api/v1/workspaces/{slug}/agent-runs/{run_id}/stream"
 class Reader:
     """The route of a deployment in memory with one run."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: InMemoryDirectory | None = None) -> None:
         self.case = RunCase()
         self.run = self.case.start("[[say:Hi]]")
-        directory = self.case.world.directory
+        directory = directory or self.case.world.directory
         directory.put_api_key(hash_of("key-of-acme"), ApiKey(TENANT, "main"))
         tokens = JwtTokens(FixedKeys())
         callers = Callers(directory, self.case.world.clock, lambda: tokens, InMemoryRevocations())
@@ -93,6 +95,22 @@ def test_what_is_no_cursor_is_refused(told: str) -> None:
 
     assert [code_of(one) for one in answers] == [(400, "invalid_request")] * 2
     assert "lastSeq" in answers[0]["body"]
+
+
+def test_a_directory_that_is_busy_has_the_client_come_back_and_does_not_end_its_run() -> None:
+    class Busy(InMemoryDirectory):
+        """Cannot be asked for keys."""
+
+        def api_key(self, sha256: str) -> ApiKey | None:
+            raise StoreUnavailable(f"no answer about {sha256}")
+
+    reader = Reader(Busy())
+    began = reader.case.world.clock.now
+
+    answer = reader()
+
+    assert (answer["statusCode"], answer["body"]) == (200, NOTHING_NEW)
+    assert reader.case.world.clock.now > began
 
 
 def test_another_workspace_is_not_there_and_the_caller_is_told_what_is_meant() -> None:
