@@ -47,7 +47,7 @@ from everturn.session.tree import NeedsBranches, NeedsDestination, branches_of
 from everturn.session.waiting import Held
 from transcripts.ledger import LEDGER
 from unit.session.destinations import destination_at
-from unit.session.logs import filled, path_of, rebuilt
+from unit.session.logs import filled, orders_in, path_of, rebuilt, waiting_in
 from unit.session.transcript import assert_well_formed
 
 NOON_MS = 1_767_268_800_000
@@ -157,16 +157,15 @@ class Story:
             private, config = version["private"], version["agent"]
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
-        taken = self.taken | self.indexed()
-        return Facts(agent, self.route, path, taken, inbox=self.waiting(), budgets=self.budgets)
-
-    def waiting(self) -> dict[str, dict[str, Any]]:
-        """Return the messages that came from other sessions, by their items' ids."""
-        return {
-            value["item_id"]: value["message"]
-            for value in self.values
-            if value["type"] == "inbox.enqueued"
-        }
+        return Facts(
+            agent,
+            self.route,
+            path,
+            self.taken | self.indexed(),
+            inbox=waiting_in(self.values),
+            orders=orders_in(self.values),
+            budgets=self.budgets,
+        )
 
     def indexed(self) -> frozenset[str]:
         """Return the ids that the store would refuse to give again."""
