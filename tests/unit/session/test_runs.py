@@ -96,6 +96,20 @@ def test_a_run_with_the_config_that_holds_records_no_other_version() -> None:
     assert systems(story) == ["You are a poet."] * 2
 
 
+def test_a_run_that_brings_no_config_goes_by_what_holds() -> None:
+    """Its agent became one whose worker decides, after the session had begun."""
+    story = Story()
+    ask(story)
+    ask(story, "run-2", config=None)
+    finish(story)
+    story.answer("Two.")
+
+    ask(story, "run-3", config=None)
+
+    assert turns_of(story) == ["run-1", "run-2", "run-3"]
+    assert systems(story) == ["You are a poet."] * 3
+
+
 def test_a_run_with_several_messages_writes_them_in_order() -> None:
     story = Story()
     view = [
