@@ -94,9 +94,7 @@ class Runs:
         message = {"role": "user", "content": text}
         return self.starting(caller, Wanted(agent, order, (message,), session))
 
-    def begin(
-        self, *, caller: Caller = MACHINE, agent: str = BASE_AGENT, **run: Any
-    ) -> str:
+    def begin(self, *, caller: Caller = MACHINE, agent: str = BASE_AGENT, **run: Any) -> str:
         """Make a session without a run; return its id."""
         config = run.pop("config", PLAIN)
         order = RunOrder({"spec": {}, **run}, config)
@@ -108,5 +106,7 @@ class Runs:
 
     def outcome(self, started: Started) -> str | None:
         """Return how a run ended, `None` while it has not."""
-        found = self.world.store.head_and_turn(SessionKey(TENANT, started.session_id), started.run_id)[1]
+        found = self.world.store.head_and_turn(
+            SessionKey(TENANT, started.session_id), started.run_id
+        )[1]
         return found.outcome if found else None

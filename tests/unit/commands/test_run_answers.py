@@ -114,9 +114,7 @@ def test_a_call_that_the_worker_runs_is_not_the_clients_to_answer() -> None:
     runs.world.advance()
 
     with pytest.raises(UnknownToolUse):
-        runs.answers.tool_result(
-            MACHINE, started.run_id, ToolResult(call_of(runs, started), "x")
-        )
+        runs.answers.tool_result(MACHINE, started.run_id, ToolResult(call_of(runs, started), "x"))
 
 
 def test_the_call_of_another_run_is_not_this_runs() -> None:
