@@ -98,21 +98,26 @@ def check_answer(method: str, path: str, status: int, media: str, body: str | by
     if media not in response.get("content", {"": None}):
         raise Undescribed(f"{what} as {media or 'nothing'}")
     if media == EVENT_STREAM:
-        check_stream(body.decode() if isinstance(body, bytes) else body)
+        text = body.decode() if isinstance(body, bytes) else body
+        check_stream(text, of_run=template.startswith("/api/"))
     elif media:
         _accept(HTTP, f"{pointer}/content/{_escaped(media)}/schema", json.loads(body), what)
 
 
-def check_stream(text: str) -> None:
-    """Accept the text of an event stream. Raises `Undescribed`."""
+def check_stream(text: str, *, of_run: bool = False) -> None:
+    """Accept the text of an event stream, of a session or of a run. Raises `Undescribed`."""
     for block in filter(None, text.split("\n\n")):
         fields = dict(line.partition(": ")[::2] for line in block.split("\n"))
         if "event" in fields:
-            kind = "TokenDelta" if fields["event"] == "llm.token.delta" else "EventEnvelope"
             data = json.loads(fields["data"])
+            kind = "RunFrameView" if of_run else _kind_of(fields["event"])
             _accept(HTTP, f"/components/schemas/{kind}", data, f"frame {fields['event']}")
         elif "retry" not in fields and "" not in fields:
             raise Undescribed(f"a stream said {block[:300]!r}")
+
+
+def _kind_of(event: str) -> str:
+    return "TokenDelta" if event == "llm.token.delta" else "EventEnvelope"
 
 
 def check_frame(frame: Any) -> None:

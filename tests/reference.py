@@ -26,6 +26,7 @@ OURS: dict[str, set[str]] = {
         "temperature",
         "stop",
         "max_completion_tokens",
+        "fallback_models",
         "guards",
         "plan_mode",
         "compaction",

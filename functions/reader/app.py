@@ -1,13 +1,13 @@
-"""HTTP API -> a page or a stream of events, waiting up to 25 s. Parse, call, map."""
+"""HTTP API -> events, or a run's frames, waiting up to 25 s. Parse, call, map."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from everturn.observability import logger
-from everturn.wiring.surfaces import events_api
+from everturn.wiring.surfaces import reader_api
 
-API = events_api()
+API = reader_api()
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

@@ -16,7 +16,10 @@ from e2e.waiting import until
 from everturn_local.runtime import LocalRuntime
 
 OWNER = "u1"
-SCOPES = ("sessions:read", "sessions:write", "models:read", "runs:read", "runs:write")
+SCOPES = (
+    *("sessions:read", "sessions:write", "models:read", "runs:read", "runs:write"),
+    *("feedback:write", "mantyx.identity:read"),
+)
 PLENTY = {"tokens": 1_000_000, "mode": "fail"}
 BUDGETS = {"session": {"tokens": 1_000_000}, "mode": "fail"}
 UPLOAD = {"filename": "a.txt", "content_type": "text/plain", "size_bytes": 3}
@@ -275,6 +278,9 @@ ROWS = {
     "delete_agent": Row(ok=200, thing=Case.agent, missing="none"),
     "list_models": Row(ok=200, others=200, rivals=200),
     "create_upload": Row(ok=201, body=lambda _who, _thing: UPLOAD, others=201, rivals=201),
+    "oauth_token": Row(ok=400),
+    "oauth_revoke": Row(ok=400),
+    "get_userinfo": Row(ok=200, others=200, rivals=200),
     "get_upload": Row(ok=200, thing=Case.upload, missing="00000000-0000-7000-8000-000000000000"),
 }
 """One a route; `test_tenancy` fails for a route without one."""

@@ -13,10 +13,14 @@ from e2e.client import message_body, new_id
 from e2e.conftest import entering
 from e2e.socket_client import Socket
 from e2e.stage import STAGE, Setup
-from e2e.tenancy import BAD, OWNER, ROWS, As, Case, Row
+from e2e.tenancy import BAD, OWNER, As, Case, Row
+from e2e.tenancy import ROWS as OTHER_ROWS
+from e2e.tenancy_runs import RUN_ROWS
 from everturn.ports.callers import Who
 from everturn.protocol.frames import InFrame
-from everturn.surfaces.routes import ROUTES, Route
+from everturn.surfaces.routes import ROUTES, WORKSPACE, Route
+
+ROWS = OTHER_ROWS | RUN_ROWS
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +46,8 @@ def test_every_route_has_its_row() -> None:
     assert ROWS.keys() == {route.operation for route in ROUTES}
 
 
-def path_of(route: Route, thing: str) -> str:
-    return re.sub(r"\{\w+\}", thing, route.path)
+def path_of(case: Case, route: Route, thing: str) -> str:
+    return re.sub(r"\{\w+\}", thing, route.path.replace("{slug}", case.client.tenant))
 
 
 def expected(route: Route, row: Row, who: As) -> int:
@@ -74,7 +78,7 @@ def test_a_route_is_open_to_whom_it_concerns_and_to_nobody_else(case: Case, rout
 
     for who in (*BAD, As.NO_SCOPE, As.RIVAL_KEY, As.OTHER_OWNER):
         body = row.body(who, thing)
-        answer = case.ask(who, route.method, path_of(route, thing), body)
+        answer = case.ask(who, route.method, path_of(case, route, thing), body)
         assert answer.status_code == expected(route, row, who), (who, answer.text)
         assert secret not in answer.text
         if answer.status_code in CODES:
@@ -83,7 +87,9 @@ def test_a_route_is_open_to_whom_it_concerns_and_to_nobody_else(case: Case, rout
                 answer.json()["code"] != "insufficient_privilege"
             )
         if answer.status_code == 404:
-            nothing = case.ask(who, *row.nothing(route.method, path_of(route, row.missing)), body)
+            nothing = case.ask(
+                who, *row.nothing(route.method, path_of(case, route, row.missing)), body
+            )
             assert answer.text.replace(thing, row.missing) == nothing.text
             assert answer.status_code == nothing.status_code
 
@@ -95,13 +101,37 @@ def test_a_route_is_open_to_whom_it_concerns_and_to_nobody_else(case: Case, rout
 def test_a_route_serves_the_owner_and_the_tenants_key(case: Case, route: Route, who: As) -> None:
     row = ROWS[route.operation]
     thing = row.thing(case) if row.thing else ""
-    path = path_of(route, thing)
+    path = path_of(case, route, thing)
 
     answer = case.ask(who, route.method, path, row.body(who, thing))
 
     assert answer.status_code == expected(route, row, who), answer.text
     if route.operation == "delete_session":
         case.client.touched.pop(thing)
+
+
+@pytest.mark.parametrize("who", [As.OWNER, As.KEY])
+@pytest.mark.parametrize(
+    "route",
+    [route for route in ROUTES if route.path.startswith(WORKSPACE)],
+    ids=lambda route: route.operation,
+)
+def test_a_workspace_is_there_for_those_alone_who_belong_to_it(
+    case: Case, route: Route, who: As
+) -> None:
+    row = ROWS[route.operation]
+    thing = row.thing(case) if row.thing else ""
+    path = path_of(case, route, thing)
+
+    answers = [
+        case.ask(who, route.method, path.replace(case.client.tenant, other), row.body(who, thing))
+        for other in (case.rival.tenant, "nobody")
+    ]
+
+    assert [one.status_code for one in answers] == [404, 404]
+    assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["code"] == "not_found"
+    assert answers[0].json()["hint"]
 
 
 def test_streams_of_another_owner_end_before_they_begin(case: Case) -> None:

@@ -42,6 +42,7 @@ from everturn.protocol.wake import WAKE
 from everturn.push.outcome import PushOutcome
 from everturn.session.budget import spent_in
 from everturn.session.state import Spent
+from everturn.store.memory_revocations import InMemoryRevocations
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.connections import Connections
 from everturn.surfaces.http_events import EventsApi
@@ -275,7 +276,9 @@ class Functions:
         return ReadEvents(self._store(process), self.world.clock, sleep, READER_WAIT_S)
 
     def _callers(self, process: Process) -> Callers:
-        return Callers(self._directory(process), self.world.clock, _no_tokens)
+        return Callers(
+            self._directory(process), self.world.clock, _no_tokens, InMemoryRevocations()
+        )
 
     def _store(self, process: Process) -> Any:
         broken = process.role in {"driver", "recovery"}

@@ -164,13 +164,14 @@ def test_recovery_sweeps_every_five_minutes(template: Template) -> None:
     assert (sweep.function, sweep.every_s) == ("recovery", 300.0)
 
 
-def test_reader_has_the_event_stream_and_http_api_the_rest(template: Template) -> None:
+def test_reader_has_the_streams_and_http_api_the_rest(template: Template) -> None:
     routes = read_topology(template).http_routes
 
     assert set(routes) == {
         HttpRoute("ANY", "/", "http_api"),
         HttpRoute("ANY", "/{proxy+}", "http_api"),
         HttpRoute("GET", "/v1/sessions/{session_id}/events", "reader"),
+        HttpRoute("GET", "/api/v1/workspaces/{slug}/agent-runs/{run_id}/stream", "reader"),
     }
 
 
@@ -301,7 +302,7 @@ def test_no_action_is_granted_by_pattern_and_no_resource_that_can_be_named(
     assert on_everything == GRANTED_ON_EVERYTHING
 
 
-def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_alone(
+def test_reader_writes_to_sessions_alone_and_authorizer_reads_what_credentials_are_judged_by(
     template: Template,
 ) -> None:
     reads = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "s3:GetObject"}
@@ -320,7 +321,7 @@ def test_reader_writes_to_sessions_alone_and_authorizer_reads_keys_and_tenants_a
 
     writes = ("dynamodb:PutItem", "dynamodb:UpdateItem")
     assert reader_writes == [(action, partitions("SESSION#*")) for action in writes]
-    assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*"))]
+    assert authorizer == [("dynamodb:GetItem", partitions("KEY#*", "TENANT#*", "REVOKED#*"))]
 
 
 WORKERS = "arn:aws:lambda:us-east-1:123456789012:function:everturn-worker-"

@@ -41,6 +41,10 @@ REJECTED = [leaf for leaf in LEAVES if issubclass(leaf, RejectedError)]
 STATUS_OF_CODE = {
     400: {
         "invalid_json",
+        "invalid_grant",
+        "invalid_scope",
+        "unsupported_grant_type",
+        "unsupported_token_type",
         "invalid_id",
         "invalid_message",
         "empty_messages",
@@ -62,7 +66,7 @@ STATUS_OF_CODE = {
         "invalid_model",
         "unsupported",
     },
-    401: {"token_expired", "unauthenticated"},
+    401: {"invalid_client", "token_expired", "unauthenticated"},
     403: {
         "insufficient_scope",
         "wrong_tenant",

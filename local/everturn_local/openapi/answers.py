@@ -23,8 +23,13 @@ from everturn.errors import (
     to_http,
 )
 from everturn.ports.callers import Who
-from everturn.rejections import InsufficientPrivilege, InsufficientScope, Unauthenticated
-from everturn.surfaces.routes import Route
+from everturn.rejections import (
+    InsufficientPrivilege,
+    InsufficientScope,
+    Unauthenticated,
+    UnknownRoute,
+)
+from everturn.surfaces.routes import WORKSPACE, Route
 from everturn_local.openapi.schemas import Schema
 from everturn_local.openapi.shape import JSON, Answer, Spoken
 
@@ -45,7 +50,7 @@ PASSING: Final = tuple(
 
 CHALLENGE: Final[Schema] = {
     "WWW-Authenticate": {
-        "description": "What credential would do, as RFC 6750 has it.",
+        "description": "What credential would do, as RFC 6750 and RFC 6749 have it.",
         "schema": {"type": "string"},
     }
 }
@@ -64,11 +69,11 @@ def responses(route: Route, spoken: Spoken) -> Schema:
     for status, answers in groupby(spoken.answers, key=lambda answer: answer.status):
         made[str(status)] = _success(tuple(answers))
     made |= _refusals((*_turned_away(route), *spoken.refusals))
-    for status in CHALLENGED[route.who]:
+    for status in ("401",) if route.oauth else CHALLENGED[route.who]:
         made[status]["headers"] = CHALLENGE
     made["429"] = {"$ref": "#/components/responses/Throttled"}
     made["500"] = {"$ref": "#/components/responses/Failed"}
-    if route.who is not Who.ANYONE:
+    if route.who is not Who.ANYONE or route.oauth:
         made["503"] = {"$ref": "#/components/responses/Unavailable"}
     return made
 
@@ -79,7 +84,8 @@ def _turned_away(route: Route) -> tuple[type[RejectedError], ...]:
         case Who.ANYONE:
             return ()
         case Who.FRONTEND:
-            return (Unauthenticated, InsufficientScope)
+            other = (UnknownRoute,) if route.path.startswith(WORKSPACE) else ()
+            return (Unauthenticated, InsufficientScope, *other)
         case Who.MACHINE:
             return (Unauthenticated, InsufficientPrivilege)
 

@@ -15,8 +15,9 @@ from everturn.ports.callers import Who
 from everturn.protocol.decision import DecisionRequest, DecisionResponse
 from everturn.protocol.events import EventEnvelope
 from everturn.protocol.frames import TokenDelta
+from everturn.protocol.runs.frame_views import RunFrameView
 from everturn.protocol.views import ErrorBody
-from everturn.surfaces.routes import ROUTES, Route
+from everturn.surfaces.routes import ROUTES, WORKSPACE, Route
 from everturn_local.openapi import examples
 from everturn_local.openapi.answers import REF, content, ref, responses, shared_responses
 from everturn_local.openapi.events import wire_schemas
@@ -26,7 +27,8 @@ from everturn_local.openapi.shape import EVENT_STREAM, JSON, Given
 
 ABOUT: Final = (
     "Durable sessions of AI agents. Bodies are strict: an unknown field of a request is refused, "
-    "and `null` for an optional field is the same as leaving it out. Answers may gain optional "
+    "and `null` for an optional field is the same as leaving it out. The bodies below "
+    "`/api/v1/workspaces` take unknown fields, and do nothing with them. Answers may gain optional "
     "fields, events may gain types: clients skip what they do not know. Every answer has "
     "`cache-control: no-store`. The WebSocket API is described by `websocket.schema.json`."
 )
@@ -95,6 +97,7 @@ def document(version: str) -> Schema:
     }
     shared = shared_responses()
     roots = [shown, shared, {"$ref": ref("EventEnvelope")}, {"$ref": ref("TokenDelta")}]
+    roots.append({"$ref": ref("RunFrameView")})
     return {
         **shown,
         "components": {
@@ -111,6 +114,7 @@ def _models() -> list[type[BaseModel]]:
         ErrorBody,
         EventEnvelope,
         TokenDelta,
+        RunFrameView,
         DecisionRequest,
         DecisionResponse,
     ]
@@ -135,7 +139,9 @@ def _operation(route: Route) -> Schema:
     if spoken.body is not None:
         made["requestBody"] = {
             "required": spoken.needs_body,
-            "content": {JSON: content(spoken.body) | {"examples": _named(spoken.bodies)}},
+            "content": {
+                spoken.body_media: content(spoken.body) | {"examples": _named(spoken.bodies)}
+            },
         }
     made["responses"] = responses(route, spoken)
     return made
@@ -216,7 +222,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _tag(route: Route) -> str:
-    return route.path.split("/")[2]
+    return route.path.removeprefix(WORKSPACE).removeprefix("/v1").removeprefix("/api").split("/")[1]
 
 
 def _schemas_in(value: Any) -> list[Schema]:

@@ -21,6 +21,25 @@ TOKEN_WANTED: Final = {
 
 TOKEN: Final = {"token": "eyJ…", "expires_at": 1_767_269_700}
 
+OAUTH_TOKENS: Final = {
+    "access_token": "eyJ…",
+    "token_type": "Bearer",
+    "expires_in": 3600,
+    "refresh_token": "eyJ…",
+    "scope": "runs:read runs:write",
+}
+
+USER_INFO: Final = {
+    "sub": "default",
+    "kind": "client_token",
+    "workspace": {"id": "acme", "slug": "acme"},
+    "scopes": ["mantyx.identity:read"],
+    "scope": "mantyx.identity:read",
+    "expires_at": 1_767_272_400,
+}
+
+OAUTH_CLIENT: Final = {"client_id": "acme", "client_secret": "ek_…"}
+
 INPUTS: Final = (
     (
         "one message",

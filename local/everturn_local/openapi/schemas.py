@@ -96,7 +96,12 @@ def schemas_of(kinds: Mapping[str, Any], ref_template: str) -> tuple[Schema, Sch
 
 def described(schema: Schema, model: type[BaseModel]) -> Schema:
     """Return the schema of `model` with what its docstrings say; titles are left out."""
-    told = {name: plain(text) for name, text in field_docstrings(model)}
+    fields = model.model_fields
+    told = {
+        fields[name].alias or name: plain(text)
+        for name, text in field_docstrings(model)
+        if name in fields
+    }
     properties = {
         name: {**one, "description": told[name]} if told.get(name) else one
         for name, one in schema.get("properties", {}).items()

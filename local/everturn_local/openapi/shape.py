@@ -13,6 +13,7 @@ from everturn_local.openapi.schemas import ID_PATTERN, Schema
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
+FORM: Final = "application/x-www-form-urlencoded"
 
 FLAG: Final[Schema] = {"type": "string", "enum": ["1", "true"]}
 """A switch in a query string; anything else leaves it off."""
@@ -55,6 +56,7 @@ class Spoken:
     takes: tuple[Given, ...] = ()
     body: type[BaseModel] | None = None
     needs_body: bool = True
+    body_media: str = JSON
     bodies: tuple[tuple[str, Any], ...] = ()
     """Examples of the body by name."""
 

@@ -41,7 +41,7 @@ def settled(
     world.submit("Hello")
     loaded = world.reader.load(KEY, world.head())
     call = world.head().session.calls[0]
-    request = rebuilt(world.head().session, call, loaded.logged, loaded.facts, dict)
+    request = rebuilt(world.head().session, call, loaded.logged, loaded.facts, lambda _seq: {})
     attempt = Attempt(CallModel(call.id, 1), expired, revoked, how.get("on_delta", _unheard))
     models = Models(how.get("models", world.models))
     if "prepare" in how:
@@ -190,8 +190,8 @@ def test_a_request_is_rebuilt_from_the_header_that_was_committed() -> None:
     changed = {**loaded.facts.agent.config, "system": "Another."}
     facts = replace(loaded.facts, agent=replace(loaded.facts.agent, config=changed))
 
-    plain = rebuilt(session, call, loaded.logged, loaded.facts, dict)
-    from_log = rebuilt(session, call, loaded.logged, facts, lambda: header)
+    plain = rebuilt(session, call, loaded.logged, loaded.facts, lambda _seq: {})
+    from_log = rebuilt(session, call, loaded.logged, facts, lambda _seq: header)
 
     assert from_log == plain
 
@@ -204,7 +204,7 @@ def test_a_request_that_is_not_the_committed_one_is_a_defect() -> None:
     other = Facts(loaded.facts.agent, loaded.facts.route)
 
     with pytest.raises(DefectError, match="not the committed one"):
-        rebuilt(session, call, loaded.logged, other, dict)
+        rebuilt(session, call, loaded.logged, other, lambda _seq: {})
     with pytest.raises(DefectError, match="is not at event"):
         requested_event(call, ())
 

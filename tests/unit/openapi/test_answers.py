@@ -7,7 +7,9 @@ here is that each way to succeed is among them.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, get_args
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,6 +17,7 @@ from everturn.observability import metrics
 from everturn.ports.decider import Deferred
 from everturn.ports.sessions import Logged
 from everturn.protocol.llm import StreamDelta
+from everturn.protocol.oauth import FORM
 from everturn.push.envelopes import envelopes
 from everturn.push.frames import DeltaPush, EventPush, delta_frame, event_frame
 from everturn.session.events.stored import Event
@@ -30,13 +33,11 @@ from published import (
 )
 from sample_events import NOON_MS, plain_turn, what_a_plain_turn_lacks
 from unit.drive.doubles import FrozenClock, SteppingClock, answered, result
-from unit.drive.world import AGENT, World, body
-from unit.surfaces.asking import Surfaces
+from unit.drive.world import AGENT, TENANT, World, body
+from unit.surfaces.asking import API_KEY, Surfaces
 
 PATHS = {route.operation: (route.method, route.path) for route in ROUTES}
 STREAM = {"Accept": "text/event-stream"}
-PARTS = {"session_id", "turn_id", "agent_id", "upload_id", "owner_id", "interrupt_id"}
-"""Of paths."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,25 +55,20 @@ class Asked:
 
     def __call__(self, operation: str, given: Any = None, **how: Any) -> dict[str, Any]:
         method, path = PATHS[operation]
-        parts = {
-            name: how.pop(name)
-            for name in {
-                "session_id",
-                "agent_id",
-                "upload_id",
-                "owner_id",
-                "interrupt_id",
-                "turn_id",
-            }
-            & how.keys()
-        }
-        status, told, _ = self.surfaces.http(method, path.format(**parts), given, **how)
+        named = {"slug": TENANT, **how}
+        parts = {name: named[name] for name in re.findall(r"{(\w+)}", path)}
+        more = {name: value for name, value in how.items() if name not in parts}
+        status, told, _ = self.surfaces.http(method, path.format(**parts), given, **more)
         self.answered.add((operation, status))
         return told
 
     def events(self, **how: Any) -> None:
         status = self.surfaces.events("s1", **how)["statusCode"]
         self.answered.add(("read_events", status))
+
+    def stream(self, run_id: str) -> None:
+        status = self.surfaces.run_stream(run_id)["statusCode"]
+        self.answered.add(("stream_run", status))
 
 
 def everything(asked: Asked) -> None:
@@ -82,6 +78,7 @@ def everything(asked: Asked) -> None:
     asked("create_client_token", {"identity": {"id": "u1"}})
     for _ in range(2):
         asked("put_agent", AGENT, agent_id="a1")
+    oauth(asked)
     asked("list_agents", query={"limit": "1"})
     asked("list_models")
     asked("get_agent", agent_id="a1")
@@ -110,6 +107,71 @@ def everything(asked: Asked) -> None:
     asked("delete_session", session_id="s1")
     waits(asked)
     outside(asked)
+    runs(asked)
+    agent_sessions(asked)
+    inbox(asked)
+
+
+LOCAL = {"kind": "local", "name": "find", "parameters": {"type": "object"}}
+"""A tool of the caller's."""
+
+
+def runs(asked: Asked) -> None:
+    """Ask for a run with a tool of the caller's, stop another one, and rate both."""
+    world = asked.surfaces.world
+    asked("list_run_models")
+    text = "[[think:hm]][[call:find {}]][[say:{{result}}]]"
+    run = asked("create_run", {"prompt": text, "tools": [LOCAL], "name": "n"})["runId"]
+    asked("get_run", run_id=run)
+    world.advance()
+    asked.stream(run)
+    (call,) = world.head(asked("get_run", run_id=run)["sessionId"]).session.calls
+    asked("answer_tool", {"toolUseId": call.id, "result": "it"}, run_id=run)
+    world.advance()
+    asked.stream(run)
+    asked("get_run", run_id=run)
+    stopped = asked("create_run", {"prompt": "Hello"})["runId"]
+    asked("cancel_run", run_id=stopped)
+    asked.stream(stopped)
+    for verdict in ("UP", "DOWN"):
+        asked("rate_run", {"verdict": verdict}, run_id=run)
+
+
+def agent_sessions(asked: Asked) -> None:
+    """Ask for a session, for a run in it, for all that is told of it, and for its end."""
+    made = asked("create_agent_session", {"name": "n", "metadata": {"a": "b"}})
+    named = {"session_id": made["sessionId"]}
+    file = {"type": "input_file", "filename": "a.txt", "mimeType": "text/plain", "data": "aGk="}
+    message = {"role": "user", "content": "[[call:find {}]]", "attachments": [file]}
+    asked("send_message", {"messages": [message], "tools": [LOCAL]}, **named)
+    asked.surfaces.world.advance()
+    asked("get_agent_session", **named)
+    asked("replay_agent_session", **named)
+    asked("end_agent_session", **named)
+    asked("list_agent_sessions")
+    asked("get_agent_session", **named)
+
+
+def inbox(asked: Asked) -> None:
+    """Ask for what waits behind an open turn, twice, and change it."""
+    asked("submit_input", body("Hello", "t1", "s4"))
+    item = {"message": {"role": "user", "content": "next"}, "turn_id": "t2"}
+    told = asked("enqueue_item", item, session_id="s4")
+    asked("enqueue_item", item, session_id="s4")
+    named = {"session_id": "s4", "item_id": told["item_id"]}
+    asked("edit_item", {"content": "other"}, **named)
+    asked("drop_item", **named)
+
+
+def oauth(asked: Asked) -> None:
+    """Ask for tokens, for whose they are, and for their end."""
+    client = {"client_id": TENANT, "client_secret": API_KEY}
+    form = {"headers": {"content-type": FORM}, "key": None}
+    wanted = {"grant_type": "client_credentials", **client}
+    made = asked("oauth_token", urlencode(wanted), **form)
+    asked("get_userinfo")
+    asked("get_userinfo", key=made["access_token"])
+    asked("oauth_revoke", urlencode({"token": made["access_token"], **client}), **form)
 
 
 def waits(asked: Asked) -> None:

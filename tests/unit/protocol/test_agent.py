@@ -57,10 +57,12 @@ WHOLE: dict[str, Any] = {
     "temperature": 0.2,
     "stop": ["END"],
     "max_completion_tokens": 100,
+    "fallback_models": ["m2", "m3"],
     "guards": {
         "loop_detection": {"consecutive_threshold": 3, "hard_cutoff_threshold": 6},
         "tool_budgets": {"t": {"max_calls": 0}},
         "max_tool_turns": 32,
+        "output_repairs": 4,
         "supervisor": {"interval": 5, "model": "m", "reasoning_trigger": {"chars": 1, "ms": 2}},
     },
     "plan_mode": True,
@@ -260,7 +262,14 @@ def test_other_retries_and_handlers_are_accepted(tool: dict[str, Any], decides: 
     [
         {"loop_detection": False, "supervisor": False},
         {"loop_detection": {"consecutive_threshold": 99, "hard_cutoff_threshold": 100}},
-        {"loop_detection": {"hard_cutoff_threshold": 3}, "supervisor": True},
+        {"loop_detection": {"consecutive_threshold": 2, "hard_cutoff_threshold": 3}},
+        {"loop_detection": {"hard_cutoff_threshold": 4}, "supervisor": True},
+        {"loop_detection": {"consecutive_threshold": 5}},
+        {"loop_detection": {}},
+        {"tool_budgets": {"t" * 120: {"max_calls": 1000}}},
+        {"tool_budgets": {f"t{n}": {"max_calls": 0} for n in range(32)}},
+        {"max_tool_turns": 1, "output_repairs": 0},
+        {"max_tool_turns": 100, "output_repairs": 10},
         {"supervisor": {"reasoning_trigger": False}},
     ],
 )
@@ -270,11 +279,44 @@ def test_guards_in_order_are_read(guards: dict[str, Any]) -> None:
     assert to_json(config)["guards"] == guards
 
 
-def test_the_hard_cutoff_comes_after_the_nudge() -> None:
-    loop = {"consecutive_threshold": 4, "hard_cutoff_threshold": 4}
-
+@pytest.mark.parametrize(
+    "loop",
+    [
+        {"consecutive_threshold": 4, "hard_cutoff_threshold": 4},
+        {"consecutive_threshold": 6},
+        {"hard_cutoff_threshold": 3},
+    ],
+)
+def test_the_hard_cutoff_comes_after_the_nudge(loop: dict[str, int]) -> None:
+    """Also against the default of the one that is left out."""
     with pytest.raises(SchemaViolation, match="hard_cutoff_threshold must exceed"):
         parse(AGENT_CONFIG, {"model": "m", "guards": {"loop_detection": loop}})
+
+
+@pytest.mark.parametrize(
+    ("config", "at"),
+    [
+        ({"guards": {"loop_detection": {"consecutive_threshold": 1}}}, "/guards/loop_detection"),
+        ({"guards": {"loop_detection": {"hard_cutoff_threshold": 101}}}, "/guards/loop_detection"),
+        ({"guards": {"tool_budgets": {"t": {"max_calls": -1}}}}, "/guards/tool_budgets/t"),
+        ({"guards": {"tool_budgets": {"t": {"max_calls": 1001}}}}, "/guards/tool_budgets/t"),
+        ({"guards": {"tool_budgets": {"": {"max_calls": 1}}}}, "/guards/tool_budgets"),
+        ({"guards": {"tool_budgets": {"t" * 121: {"max_calls": 1}}}}, "/guards/tool_budgets"),
+        (
+            {"guards": {"tool_budgets": {f"t{n}": {"max_calls": 1} for n in range(33)}}},
+            "/guards/tool_budgets",
+        ),
+        ({"guards": {"max_tool_turns": 0}}, "/guards/max_tool_turns"),
+        ({"guards": {"max_tool_turns": 101}}, "/guards/max_tool_turns"),
+        ({"guards": {"output_repairs": -1}}, "/guards/output_repairs"),
+        ({"guards": {"output_repairs": 11}}, "/guards/output_repairs"),
+        ({"fallback_models": ["a", "b", "c", "d"]}, "/fallback_models"),
+        ({"fallback_models": [""]}, "/fallback_models/0"),
+    ],
+)
+def test_limits_of_guards_are_named(config: dict[str, Any], at: str) -> None:
+    with pytest.raises(SchemaViolation, match=f"^{at}"):
+        parse(AGENT_CONFIG, {"model": "m", **config})
 
 
 @pytest.mark.parametrize(

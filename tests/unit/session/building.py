@@ -136,6 +136,7 @@ class Story:
     """The worker is a Lambda function, whose slow tools the step machine runs."""
 
     route: Route = ROUTE
+    routes: Mapping[str, Route] = field(default_factory=dict)
     policy: Deliveries = field(default_factory=Deliveries)
     session: Session = field(default_factory=Session)
     log: list[Event] = field(default_factory=list)
@@ -162,6 +163,7 @@ class Story:
             self.route,
             path,
             self.taken | self.indexed(),
+            routes=self.routes,
             inbox=waiting_in(self.values),
             orders=orders_in(self.values),
             budgets=self.budgets,

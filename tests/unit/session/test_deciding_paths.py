@@ -11,7 +11,8 @@ from everturn.session.events.decisions import AsOf, DecisionDispatched, Decision
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.formats import format_of
-from everturn.session.proposal import Ground, proposal
+from everturn.session.ground import Ground
+from everturn.session.proposal import proposal
 from everturn.session.question import Asking, Readers, question
 from everturn.session.records import Records
 from everturn.session.request import rebuild

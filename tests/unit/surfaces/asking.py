@@ -6,25 +6,35 @@ import base64
 import json
 from typing import Any
 
+from everturn.commands.agent_sessions import AgentSessions
 from everturn.commands.agents import Agents
 from everturn.commands.answer_later import SettleCalls, SubmitAnswer
 from everturn.commands.cancel import Cancels
 from everturn.commands.delete_session import DeleteSession
+from everturn.commands.inbox import Inbox
 from everturn.commands.interrupts import Interrupts
 from everturn.commands.list_models import ListModels
 from everturn.commands.list_sessions import ListSessions
 from everturn.commands.mint_token import MintToken
+from everturn.commands.oauth import OAuth
 from everturn.commands.read_events import ReadEvents
+from everturn.commands.read_run import ReadRun
 from everturn.commands.read_session import ReadSession
 from everturn.commands.resolve_wait import ResolveWait
+from everturn.commands.run_answers import RunAnswers
+from everturn.commands.run_specs import RunSpecs
 from everturn.commands.session_budgets import SessionBudgets
+from everturn.commands.start_run import StartRun
 from everturn.commands.subscribe import Subscribe
 from everturn.commands.uploads import Uploads
 from everturn.ports.directory import ApiKey
 from everturn.protocol.api_keys import hash_of
 from everturn.push.outcome import PushOutcome, Sent
+from everturn.store.memory_revocations import InMemoryRevocations
+from everturn.store.memory_runs import InMemoryRuns
 from everturn.store.memory_uploads import InMemoryUploads
 from everturn.surfaces.agent_routes import agent_operations
+from everturn.surfaces.agent_session_routes import agent_session_operations
 from everturn.surfaces.budget_routes import budget_operations
 from everturn.surfaces.callers import Callers
 from everturn.surfaces.connections import Connections
@@ -32,8 +42,13 @@ from everturn.surfaces.decision_routes import decision_operations
 from everturn.surfaces.health_routes import health_operations
 from everturn.surfaces.http import HttpApi
 from everturn.surfaces.http_events import EventsApi
+from everturn.surfaces.http_runs import RunStreamApi
+from everturn.surfaces.inbox_routes import inbox_operations
 from everturn.surfaces.lifecycle_routes import lifecycle_operations
 from everturn.surfaces.model_routes import model_operations
+from everturn.surfaces.oauth_routes import oauth_operations
+from everturn.surfaces.routes import Operation
+from everturn.surfaces.run_routes import run_operations
 from everturn.surfaces.session_routes import session_operations
 from everturn.surfaces.token_routes import token_operations
 from everturn.surfaces.upload_routes import upload_operations
@@ -58,7 +73,8 @@ class Surfaces:
         world.directory.put_api_key(hash_of(RIVAL_KEY), ApiKey("rival", "main"))
         self.keys = FixedKeys()
         self.tokens = JwtTokens(self.keys)
-        self.callers = Callers(world.directory, world.clock, lambda: self.tokens)
+        self.revocations = InMemoryRevocations()
+        self.callers = Callers(world.directory, world.clock, lambda: self.tokens, self.revocations)
         events = ReadEvents(world.store, world.clock, world.clock.sleep, wait_s=1)
         catalogue = world.models.catalogue()
         agents = Agents(
@@ -72,6 +88,7 @@ class Surfaces:
         change = world.changer()
         self._is_whole = submit is None
         self.uploads = InMemoryUploads()
+        self.runs = InMemoryRuns(world.store)
         self._http = HttpApi(
             self.callers,
             health_operations()
@@ -90,10 +107,15 @@ class Surfaces:
             )
             | agent_operations(agents)
             | token_operations(MintToken(lambda: self.tokens, world.clock))
+            | oauth_operations(
+                OAuth(world.directory, self.revocations, lambda: self.tokens, world.clock)
+            )
             | model_operations(ListModels(world.catalogue_of, world.tenant_record))
-            | upload_operations(Uploads(self.uploads, world.clock)),
+            | upload_operations(Uploads(self.uploads, world.clock))
+            | self._of_runs(),
         )
         self._events = EventsApi(self.callers, events)
+        self._run_stream = RunStreamApi(self.callers, self._read_run())
         self.frames: list[dict[str, Any]] = []
         self.outcomes: list[PushOutcome] = []
         self.slept: list[float] = []
@@ -106,6 +128,22 @@ class Surfaces:
             self.slept.append,
             self.hung_up.append,
         )
+
+    def _of_runs(self) -> dict[str, Operation]:
+        """Return the operations of runs, of their sessions and of the inbox."""
+        world, change = self.world, self.world.changer()
+        specs = RunSpecs(world.directory, world.catalogue_of)
+        start = StartRun(change, lambda _tenant, _facts: None)
+        models = ListModels(world.catalogue_of, world.tenant_record)
+        return (
+            inbox_operations(Inbox(change))
+            | run_operations(start, specs, self._read_run(), RunAnswers(change, self.runs), models)
+            | agent_session_operations(start, specs, AgentSessions(change, self.runs))
+        )
+
+    def _read_run(self) -> ReadRun:
+        world = self.world
+        return ReadRun(world.store, self.runs, world.clock, world.clock.sleep, wait_s=1)
 
     def _post(self, connection_id: str, frame: bytes) -> PushOutcome:
         assert connection_id == "c1"
@@ -137,6 +175,15 @@ class Surfaces:
         event["pathParameters"] = {} if session_id is None else {"session_id": session_id}
         response = self._events(event)
         self._check("GET", f"/v1/sessions/{session_id}/events", response)
+        return response
+
+    def run_stream(self, run_id: str, **how: Any) -> dict[str, Any]:
+        """Return an answer of `reader` about a run."""
+        path = f"/api/v1/workspaces/{TENANT}/agent-runs/{run_id}/stream"
+        event = http_event("GET", path, **how)
+        event["pathParameters"] = {"slug": TENANT, "run_id": run_id}
+        response = self._run_stream(event)
+        self._check("GET", path, response)
         return response
 
     def _check(self, method: str, path: str, response: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from everturn.commands.tenants import Keys, Tenants
 from everturn.ports.tokens import Tokens
 from everturn.rejections import Unauthenticated
 from everturn.store.memory_registry import InMemoryRegistry
+from everturn.store.memory_revocations import InMemoryRevocations
 from everturn.surfaces.callers import CACHED_MS, Callers
 from unit.drive.doubles import FrozenClock
 
@@ -21,7 +22,7 @@ class Edge:
         Tenants(self.registry, self.clock).create("acme")
         self.keys = Keys(self.registry, self.clock)
         self.made = self.keys.create("acme", "laptop", life_s)
-        self.callers = Callers(self.registry, self.clock, _no_tokens)
+        self.callers = Callers(self.registry, self.clock, _no_tokens, InMemoryRevocations())
 
     def knock(self) -> str:
         """Return who the key says it is."""

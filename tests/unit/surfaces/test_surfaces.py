@@ -21,6 +21,7 @@ from everturn.protocol.api_keys import hash_of
 from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
 from everturn.rejections import SchemaViolation, TooLarge, TurnAlreadyActive, UnknownSession
 from everturn.store.memory_directory import InMemoryDirectory
+from everturn.store.memory_revocations import InMemoryRevocations
 from everturn.surfaces.callers import Callers
 from unit.drive.doubles import FrozenClock
 from unit.drive.world import AGENT, MACHINE, TENANT, body
@@ -101,6 +102,10 @@ def test_a_busy_answer_says_when_to_come_back_and_a_hint_what_to_do() -> None:
 # ---- callers
 
 
+def _no_tokens() -> Any:
+    pytest.fail("a key is no token")
+
+
 class Counting(InMemoryDirectory):
     """Counts how often a key is looked up."""
 
@@ -114,7 +119,7 @@ class Counting(InMemoryDirectory):
 def test_a_key_is_looked_up_once_a_minute_and_an_unknown_one_each_time() -> None:
     directory, clock = Counting(), FrozenClock()
     directory.put_api_key(hash_of("k"), ApiKey(TENANT, "main"))
-    callers = Callers(directory, clock, lambda: pytest.fail("a key is no token"))
+    callers = Callers(directory, clock, _no_tokens, InMemoryRevocations())
 
     names = [callers.by_credential("k").tenant for _ in range(3)]
     clock.move(59_999)

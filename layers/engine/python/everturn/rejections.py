@@ -81,7 +81,7 @@ class InvalidAnswer(RejectedError, code="invalid_answer", status=400):
 
 
 class InvalidRequest(RejectedError, code="invalid_request", status=400):
-    """A body of the agent runs API that does not fit; the message starts with the field's path."""
+    """A body of the agent runs API, or a form of OAuth, does not fit; the message says where."""
 
 
 class InvalidModel(RejectedError, code="invalid_model", status=400):
@@ -90,6 +90,26 @@ class InvalidModel(RejectedError, code="invalid_model", status=400):
 
 class NotYetSupported(RejectedError, code="unsupported", status=400):
     """A documented wish that this version does not grant."""
+
+
+class UnsupportedGrantType(RejectedError, code="unsupported_grant_type", status=400):
+    """Tokens are not given out for that. Source: RFC 6749, 5.2."""
+
+
+class UnsupportedTokenType(RejectedError, code="unsupported_token_type", status=400):
+    """The token is good, and no revocation reaches it. Source: RFC 7009, 2.2.1."""
+
+
+class InvalidGrant(RejectedError, code="invalid_grant", status=400):
+    """The refresh token is not whole, over, revoked, or another client's. Source: RFC 6749, 5.2."""
+
+
+class InvalidScope(RejectedError, code="invalid_scope", status=400):
+    """A scope that is not known, or was not granted. Source: RFC 6749, 5.2."""
+
+
+class InvalidClient(RejectedError, code="invalid_client", status=401):
+    """The client is not known, or its secret is another one. Source: RFC 6749, 5.2."""
 
 
 class Unauthenticated(RejectedError, code="unauthenticated", status=401):

@@ -6,7 +6,7 @@ from typing import Any
 from everturn.llm.assemble import Answer, assemble
 from everturn.llm.chunks import Chunk
 from everturn.llm.demo.model import Aside, DemoModel
-from everturn.protocol.llm import LlmRequest, LlmTool, ReasoningConfig
+from everturn.protocol.llm import LlmRequest, LlmTool, ReasoningConfig, ToolChoice
 from everturn.protocol.message import DraftMessage, ToolCall, ToolCallFunction
 
 TOOLS = (LlmTool(name="clock", description=""), LlmTool(name="add", description=""))
@@ -34,6 +34,7 @@ def request_of(
     tools: Sequence[LlmTool] | None = TOOLS,
     reasoning: ReasoningConfig | None = None,
     output_schema: dict[str, Any] | bool | None = None,
+    tool_choice: ToolChoice | None = None,
 ) -> LlmRequest:
     return LlmRequest(
         model="demo",
@@ -41,6 +42,7 @@ def request_of(
         tools=None if tools is None else tuple(tools),
         reasoning=reasoning,
         output_schema=output_schema,
+        tool_choice=tool_choice,
     )
 
 

@@ -57,6 +57,14 @@ def test_without_tools_a_calling_turn_is_replaced_by_the_last_call_free_one() ->
     assert (answer.content, answer.tool_calls) == ("one", ())
 
 
+def test_tools_that_must_not_be_called_are_as_good_as_none() -> None:
+    """The forced final turn: they stay in the request, for the history has calls."""
+    script = "[[call:clock]][[say:two]]"
+
+    assert said(script, tool_choice="none") == "two"
+    assert calls(ask(script, tool_choice="auto")) == [("clock", "{}")]
+
+
 def test_without_tools_and_without_a_call_free_turn_it_is_done() -> None:
     assert said("[[call:clock]]", tools=()) == "done"
 

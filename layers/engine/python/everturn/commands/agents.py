@@ -28,7 +28,6 @@ from everturn.session.request import digest
 from everturn.tools.schema import compile_schema
 
 NOT_YET: Final = (
-    "guards",
     "plan_mode",
     "compaction",
     "builtins",
@@ -88,6 +87,8 @@ class Agents:
         _check_supported(definition)
         self._check_model(tenant, definition)
         self._check_worker(definition)
+        if definition.output_schema is not None:
+            _compile(definition.output_schema, "/output_schema")
         for position, tool in enumerate(definition.tools or ()):
             for name in ("input", "output"):
                 schema = getattr(tool, name)
@@ -135,15 +136,17 @@ class Agents:
         """Refuse what no route serves, and an effort that a route does not offer. Source: MC-3."""
         if definition.handler == "worker":
             return  # the worker runs its model calls, and knows its models
-        catalogue = self._catalogue_of(tenant)
-        ref = catalogue.split(definition.model)
-        facts, route = catalogue.facts(ref), catalogue.route(ref.provider)
-        if route is None or (route.id == "demo" and facts not in route.models):
-            raise SchemaViolation(
-                f"/model: no provider here serves it; {_usable(catalogue)} can be used"
-            )
-        reasoning = definition.reasoning
-        settle(facts, max_tokens=None, effort=reasoning.effort if reasoning else None)
+        catalogue, reasoning = self._catalogue_of(tenant), definition.reasoning
+        fallbacks = enumerate(definition.fallback_models or ())
+        selectors = {f"/fallback_models/{position}": model for position, model in fallbacks}
+        for at, selector in {"/model": definition.model, **selectors}.items():
+            ref = catalogue.split(selector)
+            facts, route = catalogue.facts(ref), catalogue.route(ref.provider)
+            if route is None or (route.id == "demo" and facts not in route.models):
+                raise SchemaViolation(
+                    f"{at}: no provider here serves it; {_usable(catalogue)} can be used"
+                )
+            settle(facts, max_tokens=None, effort=reasoning.effort if reasoning else None)
 
     def _check_worker(self, definition: AgentDefinition) -> None:
         worker = definition.worker
@@ -183,6 +186,8 @@ def _check_supported(definition: AgentDefinition) -> None:
     for name in NOT_YET:
         if name in given and given[name] is not False:
             raise NotYetSupported(f"/{name}: is not supported yet; leave it out.")
+    if definition.guards is not None and definition.guards.supervisor:
+        raise NotYetSupported("/guards/supervisor: is not supported yet; leave it out.")
     if definition.worker_secret is not None and definition.worker_secret.generate:
         raise NotYetSupported("/worker_secret: generating one is not supported yet; name a place.")
     for position, tool in enumerate(given.get("tools") or ()):

@@ -13,13 +13,14 @@ from everturn.session.facts import Facts
 def demo_allowed(
     catalogue_of: CatalogueOf, tenant_record: Callable[[str], Mapping[str, Any]]
 ) -> Callable[[str, Facts], None]:
-    """Return the check that a tenant may use the provider that its agent names."""
+    """Return the check that a tenant may use the providers that its agent names."""
 
     def check(tenant: str, facts: Facts) -> None:
         if facts.agent.config.get("handler") == "worker":
             return  # the worker runs its model calls
         off = tenant_record(tenant).get("demo_provider") == "off"
-        if facts.route.provider == "demo" and (off or catalogue_of(tenant).route("demo") is None):
+        providers = {route.provider for route in (facts.route, *facts.routes.values())}
+        if "demo" in providers and (off or catalogue_of(tenant).route("demo") is None):
             raise NotYetSupported(
                 "The demo provider is switched off here; give the agent another model."
             )

@@ -55,7 +55,7 @@ class Destinations:
         session = head.session
         stretches = stretches_to(place, lambda branch: begun(session, branch, facts.branches))
         agent_seq = self._store.version(key, "agent", stretches) or self._first_agent(key)
-        agent, route = facts.agent, facts.route
+        agent, route, routes = facts.agent, facts.route, facts.routes
         if agent_seq != session.agent_seq:
             version = self._reader.agent_version(key, agent_seq)
             private = version.private
@@ -63,6 +63,7 @@ class Destinations:
                 agent, config=version.agent, sha256=private.sha256, layered=private.layered
             )
             route = self._reader.route(key.tenant, agent.config)
+            routes = self._reader.with_routes(facts, key.tenant, agent.config).routes
         path, shown, is_whole = self._path(key, stretches, route)
         window = window_of(shown, route.context_window, is_whole=is_whole)
         return Destination(
@@ -74,6 +75,7 @@ class Destinations:
             route,
             agent_seq,
             self._store.version(key, "state", stretches) or 0,
+            routes,
         )
 
     def _first_agent(self, key: SessionKey) -> int:

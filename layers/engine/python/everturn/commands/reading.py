@@ -26,6 +26,7 @@ from everturn.session.facts import Begun, Facts, PathMessage, Pinned, Route
 from everturn.session.request import digest
 from everturn.session.state import Session, Spent
 from everturn.session.tree import active, forks, is_recent, ranges
+from everturn.session.turn_model import models_of
 
 BYTES_PER_READ: Final = 2 * 1024 * 1024
 """Messages of one answer: with room for JSON inside JSON in a Lambda answer of 6 MB."""
@@ -84,10 +85,9 @@ class SessionReader:
         logged = self._hydrated(key, head, read)
         agent = self._pinned(key, head, logged)
         path = path_of(logged, session, from_seq)
-        facts = Facts(
-            agent,
-            self.route(key.tenant, agent.config),
-            path,
+        facts = replace(
+            self._facts(key.tenant, agent),
+            path=path,
             inbox=waiting_in(logged),
             orders=orders_in(logged),
         )
@@ -126,7 +126,12 @@ class SessionReader:
                 f"There is no agent {agent_id}; create it with PUT /v1/agents/{agent_id}."
             )
         agent = pin(record)
-        return Facts(agent, self.route(tenant, agent.config))
+        return self._facts(tenant, agent)
+
+    def _facts(self, tenant: str, agent: Pinned) -> Facts:
+        """Return what an agent says, with the routes of its models."""
+        own = Facts(agent, self.route(tenant, agent.config))
+        return self.with_routes(own, tenant, agent.config)
 
     def for_run(self, tenant: str, agent_id: str, config: Mapping[str, Any] | None) -> Facts:
         """Return the facts for a session that begins with a run, or to have some.
@@ -143,11 +148,11 @@ class SessionReader:
             has_worker=record is not None and bool(record.worker),
             worker_is_function=record is not None and record.worker_is_function,
         )
-        return Facts(agent, self.route(tenant, config))
+        return self._facts(tenant, agent)
 
     def with_routes(self, facts: Facts, tenant: str, *configs: Mapping[str, Any] | None) -> Facts:
         """Return `facts` with where the models of other configs lead."""
-        models = {config["model"] for config in configs if config and config.get("model")}
+        models = {model for config in configs if config for model in models_of(config)}
         routes = {model: self.route(tenant, {"model": model}) for model in models}
         return replace(facts, routes={**facts.routes, **routes}) if routes else facts
 

@@ -22,6 +22,7 @@ from everturn.session.facts import Facts, Route
 from everturn.session.records import Records
 from everturn.session.state import Decision, Session
 from everturn.session.sub_agents import tools_of
+from everturn.tools.answer import judged
 from everturn.tools.schema import check_input, check_output
 
 TargetProblem = Callable[[str], str | None]
@@ -36,7 +37,7 @@ def with_routes(facts: Facts, response: Mapping[str, Any], route_of: RouteOf) ->
     named = [action.get("model") for action in response.get("actions") or ()]
     named.append((response.get("agent") or {}).get("model"))
     routes = {model: route_of({"model": model}) for model in named if model}
-    return replace(facts, routes=routes) if routes else facts
+    return replace(facts, routes={**facts.routes, **routes}) if routes else facts
 
 
 def readings_of(
@@ -90,9 +91,8 @@ def settlement_reading(
     if call is None:
         return None
     if action["type"] == "llm.result":
-        asked = Records(facts.events).model_request(call.id)
-        name = asked[1].format if asked else facts.agent.config.get("format")
-        return read_reply(name, action.get("response"))
+        name, schema = _contract_of(call.id, facts)
+        return judged(read_reply(name, action.get("response")), schema)
     if action["type"] != "tool.result":
         return None
     tool = _tool(call.id, call.name, facts)
@@ -102,6 +102,16 @@ def settlement_reading(
     text = result if isinstance(result, str) else compact(result)
     violation = check_output(tool["output"], text)
     return invalid_result_text(call.name, violation) if violation is not None else None
+
+
+def _contract_of(call_id: str, facts: Facts) -> tuple[str | None, Any]:
+    """Return the format and the output schema that a model call was asked with."""
+    records, config = Records(facts.events), facts.agent.config
+    asked = records.model_request(call_id)
+    if asked is None:
+        return config.get("format"), config.get("output_schema")
+    header = records.header(asked[1].private.header_seq)
+    return asked[1].format, (header.get("config") or {}).get("output_schema")
 
 
 def _tool(call_id: str, name: str, facts: Facts) -> Mapping[str, Any] | None:

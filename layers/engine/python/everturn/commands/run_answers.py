@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from everturn.commands.change import ChangeSession
-from everturn.commands.reading import seen_by, unreadable_hidden
-from everturn.commands.readings import settlement_reading
+from everturn.commands.find_run import FoundRun, find_run, place_of
 from everturn.ports.callers import Caller
-from everturn.ports.runs import Feedback, RunIndex, RunPlace, Verdict
-from everturn.ports.sessions import Head, SessionKey, TurnRecord
+from everturn.ports.runs import Feedback, RunIndex, Verdict
 from everturn.rejections import (
     CallNotOpen,
     RunTerminal,
     SessionCancelled,
     StaleAttempt,
     UnknownCall,
-    UnknownRun,
-    UnknownSession,
     UnknownToolUse,
     WrongHandler,
 )
@@ -41,39 +37,6 @@ class ToolResult:
     """As content parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A run, and where it stands."""
-
-    place: RunPlace
-    key: SessionKey
-    head: Head
-    turn: TurnRecord | None
-    """What is kept of it once it is over."""
-
-
-def find_run(runs: RunIndex, change: ChangeSession, caller: Caller, run_id: str) -> Found:
-    """Return a run of the caller's: two reads. Raises `UnknownRun`."""
-    place = runs.place(caller.tenant, run_id)
-    if place is None:
-        raise no_such_run()
-    key = SessionKey(caller.tenant, place.session)
-    try:
-        with unreadable_hidden(caller):
-            head, turn = change.store.head_and_turn(key, run_id)
-            seen_by(caller, head)
-    except UnknownSession:
-        raise no_such_run() from None
-    if head is None or head.created != place.created:
-        raise no_such_run()
-    return Found(place, key, head, turn)
-
-
-def no_such_run() -> UnknownRun:
-    """Return what is said of a missing run, and of one that is another's."""
-    return UnknownRun("There is no such run.")
-
-
 class RunAnswers:
     """The use cases behind `/tool-results`, `/cancel` and `/feedback` of a run."""
 
@@ -86,7 +49,7 @@ class RunAnswers:
 
         Raises `UnknownRun`, `UnknownToolUse`, `RunTerminal`. Source: agent-runs, "Routes".
         """
-        found = find_run(self._runs, self._change, caller, run_id)
+        found = self._found(caller, run_id)
         action: dict[str, Any] = {"id": given.tool_use_id}
         if given.error is not None:
             action |= {"type": "tool.error", "error": given.error}
@@ -97,8 +60,7 @@ class RunAnswers:
             call = session.call(given.tool_use_id)
             if call is None or call.turn_id != run_id:
                 raise UnknownCall("The run has no such call.")
-            reading = settlement_reading(action, call.id, session, facts)
-            return SettleCall(stamp, facts, action, ("client",), reading)
+            return SettleCall(stamp, facts, action, ("client",))
 
         try:
             self._change(caller, found.place.session, settle)
@@ -107,8 +69,7 @@ class RunAnswers:
 
     def _explain(self, caller: Caller, run_id: str) -> None:
         """Say why a result is not taken; after a cancel nobody has to hear it."""
-        turn = find_run(self._runs, self._change, caller, run_id).turn
-        match turn.outcome if turn else "":
+        match self._found(caller, run_id).outcome:
             case "":
                 raise UnknownToolUse(
                     "The run waits for no tool result of that id.",
@@ -121,14 +82,18 @@ class RunAnswers:
 
     def cancel(self, caller: Caller, run_id: str) -> None:
         """Stop a run, whether it is open or waits; what has ended stays. Raises `UnknownRun`."""
-        found = find_run(self._runs, self._change, caller, run_id)
-        if found.turn is not None:
+        found = self._found(caller, run_id)
+        if found.status == "over":
             return
 
         def stop(stamp: Stamp, facts: Facts, _session: Session) -> Command:
             return CancelTurn(stamp, facts, run_id, "user", keep_inbox=True)
 
         self._change(caller, found.place.session, stop)
+
+    def _found(self, caller: Caller, run_id: str) -> FoundRun:
+        place = place_of(self._runs, caller, run_id)
+        return find_run(self._change.store, caller, place)
 
     def feedback(
         self,
@@ -142,7 +107,7 @@ class RunAnswers:
 
         Raises `UnknownRun`.
         """
-        found = find_run(self._runs, self._change, caller, run_id)
+        found = self._found(caller, run_id)
         given = Feedback(
             self._change.stamp().uuid(0),
             verdict,

@@ -35,6 +35,7 @@ from everturn.session.commands import (
 from everturn.session.facts import Facts, Stamp
 from everturn.session.state import Call, Decision
 from everturn.session.waiting import Held, held_by, misplaced
+from everturn.tools.answer import client_inputs, judged
 from everturn.tools.schema import check_output
 
 UNSUPPORTED: Final = "unsupported_answer"
@@ -107,7 +108,9 @@ def _outcome(action: Action, call: Call, facts: Facts) -> Outcome:
         case ToolErrorAction():
             return ToolRefused(action.error, bool(action.retryable), action.code, action.detail)
         case LlmResultAction():
-            return read_reply(facts.agent.config.get("format"), action.response)
+            config = facts.agent.config
+            reply = read_reply(config.get("format"), action.response)
+            return judged(reply, config.get("output_schema"), client_inputs(config))
         case LlmErrorAction():
             retryable = bool(action.retryable)
             return ModelFailure(action.error, action.code, retryable, action.detail)

@@ -231,6 +231,7 @@ class Holding:
             path=path,
             agent=decided.agent,
             route=decided.route,
+            routes=decided.routes,
             inbox={**loaded.facts.inbox, **waiting_in(logged)},
             orders={**loaded.facts.orders, **orders_in(logged)},
         )

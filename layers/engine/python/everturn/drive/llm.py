@@ -23,13 +23,14 @@ from everturn.protocol.llm import LlmRequest, StreamDelta
 from everturn.protocol.llm import Usage as WireUsage
 from everturn.protocol.wire import to_json
 from everturn.session.commands import Deliveries, ModelAnswered, ModelFailure, SettleModelCall
-from everturn.session.decide.model_call import route_of_calls
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.shape import Usage
 from everturn.session.facts import Facts
 from everturn.session.propose import CallModel
-from everturn.session.request import BuiltRequest, digest, header_for, rebuild
+from everturn.session.request import BuiltRequest, digest, rebuild
 from everturn.session.state import Call, Session
+from everturn.session.turn_model import header_of_calls
+from everturn.tools.answer import Inputs, judged
 
 CACHE_KEY_CHARS: Final = 32
 DEMO: Final = "demo"
@@ -40,17 +41,18 @@ def rebuilt(
     call: Call,
     logged: tuple[Logged, ...],
     facts: Facts,
-    stored_header: Callable[[], dict[str, Any]],
+    stored_header: Callable[[int], dict[str, Any]],
 ) -> BuiltRequest:
     """Return the request of a model call as the log has it, byte for byte. Source: RH-5.
 
-    Raises `DefectError` where the rebuilt one is not the one that was committed.
+    `stored_header` reads the header at an event. Raises `DefectError` where the rebuilt one is not
+    the one that was committed.
     """
     asked = requested_event(call, logged)
-    route = route_of_calls(facts) if call.handler == "worker" else facts.route
-    header = header_for(facts.agent, route, depth=len(session.ancestry))
-    if digest(header) != session.header_sha or asked.private.header_seq != session.header_seq:
-        header = stored_header()
+    header_seq = asked.private.header_seq
+    header = header_of_calls(facts, session)
+    if digest(header) != session.header_sha or header_seq != session.header_seq:
+        header = stored_header(header_seq)
     return rebuild(asked, header, facts.path)
 
 
@@ -90,6 +92,8 @@ class Sent:
     """Puts the files of a request in their places. Raises `ModelFailed`."""
 
     replays: Mapping[str, Replay]
+    client_tools: Inputs = field(default_factory=dict)
+    """What the arguments of the client's own tools are held to."""
 
     def body_for(self, ref: ModelRef) -> Mapping[str, Any]:
         """Return the request with its files; the demo model looks into none."""
@@ -132,7 +136,8 @@ def run_model_call(
             if delta is not None:
                 attempt.said.hear(delta)
                 attempt.on_delta(delta)
-        outcome = _answered(assembler.answer(), ref, _cost(assembler, prices))
+        answered = _answered(assembler.answer(), ref, _cost(assembler, prices))
+        outcome = judged(answered, request.body.get("output_schema"), sent.client_tools)
     except ModelAborted:
         outcome = _lapsed(effect.attempt, assembler, prices)
     except UnknownProvider as error:

@@ -43,6 +43,7 @@ from everturn.session.propose import (
 )
 from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision
+from everturn.tools.answer import client_inputs
 
 Run = Callable[[Callable[[], bool]], MakeCommand | None]
 """Runs an effect; the argument tells that nobody wants its outcome any more."""
@@ -124,7 +125,9 @@ class Preparer:
         said = self._said[call.id, call.attempt] = Said()
         key, logged = holding.key, holding.loaded.logged
         replays = replays_of(logged, request.body["messages"])
-        sent = Sent(key.tenant, key.session, request, self._attachments.filled, replays)
+        client_tools = client_inputs(holding.loaded.facts.agent.config)
+        filled = self._attachments.filled
+        sent = Sent(key.tenant, key.session, request, filled, replays, client_tools)
 
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
             expired = lambda: time.monotonic() >= until  # noqa: E731  # one line of five
@@ -259,9 +262,8 @@ class Preparer:
             return limit_s
         return min(limit_s, max(0.0, (deadline_ms - self._holding.now_ms()) / 1000))
 
-    def _stored_header(self) -> dict[str, Any]:
+    def _stored_header(self, seq: int) -> dict[str, Any]:
         holding = self._holding
-        seq = holding.session.header_seq
         logged = self._tools.store.materialise(
             holding.key, self._tools.store.log(holding.key, seq, seq)
         )

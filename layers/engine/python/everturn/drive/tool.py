@@ -26,7 +26,8 @@ from everturn.session.events.decisions import AsOf, DecisionDispatched
 from everturn.session.events.model_calls import ModelCallRequested
 from everturn.session.events.tool_calls import ToolCallRequested
 from everturn.session.facts import Facts
-from everturn.session.proposal import Proposal, execution_proposal
+from everturn.session.ground import Proposal
+from everturn.session.proposal import execution_proposal
 from everturn.session.request import BuiltRequest
 from everturn.session.state import Call, Decision, Session
 from everturn.session.trigger import (

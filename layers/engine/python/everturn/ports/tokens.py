@@ -17,6 +17,25 @@ class Grant:
     scopes: tuple[str, ...]
     begins_epoch_s: int
     expires_epoch_s: int
+    token_id: str = ""
+    """Names the token where it can be revoked; tokens of `/v1/client-tokens` cannot."""
+
+    grant_id: str = ""
+    """Names what it was granted under, which can be revoked with all tokens of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What a refresh token says: it asks for access tokens and opens no route itself."""
+
+    tenant: str
+    grant_id: str
+    key_mark: str
+    """Of the API key that it was given to; it is of use beside that one alone."""
+
+    scopes: tuple[str, ...]
+    begins_epoch_s: int
+    expires_epoch_s: int
 
 
 class Tokens(Protocol):
@@ -32,6 +51,14 @@ class Tokens(Protocol):
         Raises `Unauthenticated` for one that is not ours or not whole, `TransientError` where the
         keys cannot be had.
         """
+        ...
+
+    def sign_renewal(self, renewal: Renewal) -> str:
+        """Return the refresh token. Raises as `sign`."""
+        ...
+
+    def read_renewal(self, token: str) -> Renewal:
+        """Return what a refresh token says, whatever the time is. Raises as `read`."""
         ...
 
 

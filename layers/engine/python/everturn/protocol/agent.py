@@ -21,7 +21,12 @@ from everturn.protocol.agent_options import (
 )
 from everturn.protocol.budgets import Budgets
 from everturn.protocol.call import Handler
-from everturn.protocol.limits import MAX_ATTEMPTS, MAX_POLICY_SECS, MAX_TOOLS
+from everturn.protocol.limits import (
+    MAX_ATTEMPTS,
+    MAX_FALLBACK_MODELS,
+    MAX_POLICY_SECS,
+    MAX_TOOLS,
+)
 from everturn.protocol.llm import Format, ReasoningConfig, Temperature, Tokens, ToolChoice
 from everturn.protocol.secret_place import SecretPlace
 from everturn.protocol.wire import Json, JsonSchema, Maybe, Number, Seq, WireModel, parse
@@ -108,6 +113,11 @@ class AgentConfig(WireModel):
     max_completion_tokens: Maybe[Tokens] = None
     tool_choice: Maybe[ToolChoice] = None
     parallel_tool_calls: Maybe[bool] = None
+    fallback_models: Maybe[
+        Annotated[Seq[Annotated[str, Field(min_length=1)]], Field(max_length=MAX_FALLBACK_MODELS)]
+    ] = None
+    """What the turn goes on with when a model failed for good, in this order."""
+
     guards: Maybe[Guards] = None
     plan_mode: Maybe[bool] = None
     compaction: Maybe[Compaction] = None

@@ -1,6 +1,7 @@
 """The optional extensions of an agent config that have a shape of their own. Source: O-3.
 
-It must not hold a default: what an absent field means is the policies' business.
+What an absent field means is the policies' business; a check that rests on it takes it from the
+limits.
 """
 
 from typing import Annotated, Literal, Self
@@ -8,7 +9,19 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from everturn.protocol.limits import MAX_TOOL_NAME_CHARS
+from everturn.protocol.limits import (
+    DEFAULT_LOOP_CUTOFF,
+    DEFAULT_LOOP_NUDGE,
+    MAX_BUDGETED_CALLS,
+    MAX_BUDGETED_NAME_CHARS,
+    MAX_LOOP_THRESHOLD,
+    MAX_OUTPUT_REPAIRS,
+    MAX_TOOL_BUDGETS,
+    MAX_TOOL_NAME_CHARS,
+    MAX_TOOL_TURNS,
+    MIN_CONSECUTIVE_THRESHOLD,
+    MIN_HARD_CUTOFF_THRESHOLD,
+)
 from everturn.protocol.wire import Maybe, Number, Seq, WireModel
 
 BuiltinTool = Literal["ask_user", "durable_wait", "write_todos"]
@@ -20,16 +33,24 @@ ToolName = Annotated[str, Field(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_TOOL_NAME_CHAR
 """Source: decision protocol, section 23."""
 
 
+BudgetedName = Annotated[str, Field(min_length=1, max_length=MAX_BUDGETED_NAME_CHARS)]
+"""A tool as the model sees it. Source: agent-runs 8.2."""
+
+
 class LoopDetection(WireModel):
     """Identical batches of calls in a row before a nudge, and before a last turn without tools."""
 
-    consecutive_threshold: Maybe[Annotated[int, Field(ge=2, le=100)]] = None
-    hard_cutoff_threshold: Maybe[Annotated[int, Field(ge=3, le=100)]] = None
+    consecutive_threshold: Maybe[
+        Annotated[int, Field(ge=MIN_CONSECUTIVE_THRESHOLD, le=MAX_LOOP_THRESHOLD)]
+    ] = None
+    hard_cutoff_threshold: Maybe[
+        Annotated[int, Field(ge=MIN_HARD_CUTOFF_THRESHOLD, le=MAX_LOOP_THRESHOLD)]
+    ] = None
 
     @model_validator(mode="after")
     def _nudges_first(self) -> Self:
         soft, hard = self.consecutive_threshold, self.hard_cutoff_threshold
-        if soft is not None and hard is not None and hard <= soft:
+        if (hard or DEFAULT_LOOP_CUTOFF) <= (soft or DEFAULT_LOOP_NUDGE):
             raise PydanticCustomError(
                 "loop_detection", "hard_cutoff_threshold must exceed consecutive_threshold"
             )
@@ -39,7 +60,7 @@ class LoopDetection(WireModel):
 class ToolBudget(WireModel):
     """How often one tool may run in a turn; 0 forbids it."""
 
-    max_calls: Annotated[int, Field(ge=0, le=1000)]
+    max_calls: Annotated[int, Field(ge=0, le=MAX_BUDGETED_CALLS)]
 
 
 class ReasoningTrigger(WireModel):
@@ -61,9 +82,15 @@ class Guards(WireModel):
     """What keeps a turn from running away; false switches one guard off."""
 
     loop_detection: Maybe[LoopDetection | Literal[False]] = None
-    tool_budgets: Maybe[Annotated[dict[str, ToolBudget], Field(max_length=32)]] = None
-    max_tool_turns: Maybe[Annotated[int, Field(ge=1, le=100)]] = None
+    tool_budgets: Maybe[
+        Annotated[dict[BudgetedName, ToolBudget], Field(max_length=MAX_TOOL_BUDGETS)]
+    ] = None
+    max_tool_turns: Maybe[Annotated[int, Field(ge=1, le=MAX_TOOL_TURNS)]] = None
+    """Replies of a turn that may ask for tools, before the last one that may not."""
+
     supervisor: Maybe[Supervisor | bool] = None
+    output_repairs: Maybe[Annotated[int, Field(ge=0, le=MAX_OUTPUT_REPAIRS)]] = None
+    """How often a turn asks again for an answer that breaks the output schema."""
 
 
 class Compaction(WireModel):

@@ -13,6 +13,9 @@ KEY_PREFIX: Final = "ek_"
 KEY_BYTES: Final = 32
 """Random bytes of a key: nobody guesses 256 bits, and their digest needs no salt."""
 
+MAX_KEY_CHARS: Final = 200
+"""A longer text is no key, and not looked up."""
+
 LAST_CHARS: Final = 4
 """What of a key its list shows."""
 
@@ -27,3 +30,8 @@ def key_of(random: bytes) -> str:
 def hash_of(key: str) -> str:
     """Return what of an API key is stored. Source: decision-protocol A-4."""
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def mark_of(sha256: str) -> str:
+    """Return what a token may say of a key: it names no item of the table, and nobody undoes it."""
+    return hashlib.sha256(f"mark of {sha256}".encode()).hexdigest()

@@ -17,7 +17,15 @@ from everturn.protocol.limits import (
 from everturn.protocol.wire import Json, Maybe, Seq, WireModel, parse
 from everturn.rejections import SchemaViolation
 
-Scope = Literal["sessions:read", "sessions:write", "models:read", "runs:read", "runs:write"]
+Scope = Literal[
+    "sessions:read",
+    "sessions:write",
+    "models:read",
+    "runs:read",
+    "runs:write",
+    "feedback:write",
+    "mantyx.identity:read",
+]
 """What a frontend can be allowed. Source: agent-runs.md, "Transport"."""
 
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)

@@ -119,6 +119,41 @@ MAX_SPAWN_DEPTH = 5
 MAX_LLM_CALLS_PER_TURN = 200
 """Source: section 23."""
 
+# guards of a turn: agent-runs, section 8
+
+DEFAULT_LOOP_NUDGE = 3
+"""Identical batches of calls in a row before the model is nudged. Source: agent-runs 8.1."""
+
+DEFAULT_LOOP_CUTOFF = 6
+"""Identical batches in a row before a last model call without tools. Source: agent-runs 8.1."""
+
+MAX_LOOP_THRESHOLD = 100
+"""Largest of the two. Source: agent-runs 8.1."""
+
+MAX_TOOL_BUDGETS = 32
+"""Tools with a budget of calls. Source: agent-runs 8.2."""
+
+MAX_BUDGETED_NAME_CHARS = 120
+"""Name of such a tool. Source: agent-runs 8.2."""
+
+MAX_BUDGETED_CALLS = 1000
+"""Largest budget of calls. Source: agent-runs 8.2."""
+
+MAX_TOOL_TURNS = 100
+"""Largest number of replies of a turn that may ask for tools. Source: agent-runs.md."""
+
+DEFAULT_OUTPUT_REPAIRS = 2
+"""How often an answer that breaks its schema is asked for again. Source: field case F26."""
+
+MAX_OUTPUT_REPAIRS = 10
+"""Largest such number."""
+
+MAX_SHOWN_SCHEMA_BYTES = 4 * KIB
+"""An output schema up to this size is quoted to a model that broke it."""
+
+MAX_FALLBACK_MODELS = 3
+"""Models that an agent may fall back to; each has all attempts of the agent's policy."""
+
 MAX_BUDGET_USD = 10**9
 """Largest budget in dollars; with 12 decimals it is far below what the table's numbers hold."""
 
@@ -161,6 +196,15 @@ DEFAULT_TOKEN_TTL_S = 600
 MAX_TOKEN_TTL_S = 86_400
 """Longest life of a client token. Source: A-3."""
 
+ACCESS_TOKEN_TTL_S = 3600
+"""How long an access token of OAuth lives. Source: agent-runs.md, "Routes"."""
+
+REFRESH_TOKEN_TTL_S = 30 * 86_400
+"""How long a refresh token is taken."""
+
+MAX_OAUTH_REQUEST_BYTES = 16 * KIB
+"""A request for or about tokens of OAuth; over it 400."""
+
 TOKEN_LEEWAY_S = 60
 """How long after its expiry a token is still taken. Source: A-2."""
 
@@ -171,6 +215,12 @@ MAX_POLICY_SECS = 31_536_000
 """Largest time in a policy: one year, the life of a Standard step execution (Step Functions)."""
 
 # runs: what a body of the agent runs API may say. Source: runs document, its sections in brackets
+
+MAX_RUN_BODY_BYTES = 5_900_000
+"""Body of a run, a message of a session or a tool result, files in base64 included.
+
+What Lambda takes, less the rest of the event. Source: Lambda, invocation payload.
+"""
 
 MAX_INBOX = 100
 """Messages of users that wait in a session. Ours: the head names each of them."""
@@ -195,27 +245,6 @@ MIN_CONSECUTIVE_THRESHOLD = 2
 
 MIN_HARD_CUTOFF_THRESHOLD = 3
 """Identical batches before tools are taken away. Source: [8.1]."""
-
-MAX_LOOP_THRESHOLD = 100
-"""Either of them. Source: [8.1]."""
-
-DEFAULT_CONSECUTIVE_THRESHOLD = 3
-"""Source: [8.1]."""
-
-DEFAULT_HARD_CUTOFF_THRESHOLD = 6
-"""Source: [8.1]."""
-
-MAX_TOOL_BUDGETS = 32
-"""Tools with a budget. Source: [8.2]."""
-
-MAX_TOOL_BUDGET_KEY_CHARS = 120
-"""A tool's name in the budgets. Source: [8.2]."""
-
-MAX_TOOL_BUDGET_CALLS = 1000
-"""Calls that a budget allows. Source: [8.2]."""
-
-MAX_TOOL_TURNS = 100
-"""Replies of a run that ask for tools. Source: [8.2]."""
 
 DEFAULT_TOOL_TURNS = 32
 """The same where nothing is asked. Source: agent-runs.md, "Small print"."""

@@ -294,6 +294,9 @@ class ErrorBody(WireModel):
     hint: Maybe[str] = None
     """What to do instead."""
 
+    error_description: Maybe[str] = None
+    """On the routes that give tokens out and take them back: the same as `message`."""
+
     retry_after: Maybe[int] = None
     """With a 503: seconds to wait before the same request is sent again."""
 
@@ -307,6 +310,9 @@ class ErrorBody(WireModel):
 
     allow: Maybe[str] = None
     """With `method_not_allowed`: what the path takes."""
+
+    candidates: Maybe[Seq[str]] = None
+    """With `invalid_model`: those that are called nearly so."""
 
     reason: Maybe[str] = None
     """With `session_quarantined`: what could not be done."""

@@ -6,7 +6,7 @@ It must not know a provider's dial: adapters turn efforts into it. Source: runs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 Word = Literal["off", "low", "medium", "high"]
 
@@ -38,10 +38,10 @@ def word_of(level: int) -> Word:
 
 
 def effort_of(said: str | int, efforts: Sequence[str]) -> str | None:
-    """Return the effort of a `reasoningLevel`, `None` where a request should say nothing of it.
+    """Return the effort of a `reasoningLevel`, `None` where the model offers none that fits.
 
-    `efforts` are those that the model offers, in preferred order; with none of them known the word
-    itself is tried. Of two that are as near the preferred one is taken.
+    `efforts` are those that it offers, in preferred order; with none of them known the word itself
+    is tried, but for `off`. Of two that are as near the preferred one is taken.
     """
     word = word_of(level_of(said))
     if word == "off":
@@ -51,3 +51,15 @@ def effort_of(said: str | int, efforts: Sequence[str]) -> str | None:
     offered = [effort for effort in efforts if effort in STRENGTH]
     wanted = LEVELS[word]
     return min(offered, key=lambda effort: abs(STRENGTH[effort] - wanted), default=None)
+
+
+def reasoning_of(said: str | int, efforts: Sequence[str]) -> dict[str, Any] | None:
+    """Return a `ReasoningConfig` as JSON, `None` where a request should say nothing.
+
+    A model that is to be off and knows no effort for it is told so: adapters make it think as
+    little as it can.
+    """
+    effort = effort_of(said, efforts)
+    if effort is not None:
+        return {"effort": effort}
+    return {"enabled": False} if word_of(level_of(said)) == "off" else None

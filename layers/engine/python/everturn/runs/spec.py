@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import (
-    DEFAULT_CONSECUTIVE_THRESHOLD,
-    DEFAULT_HARD_CUTOFF_THRESHOLD,
+    DEFAULT_LOOP_CUTOFF,
+    DEFAULT_LOOP_NUDGE,
     DEFAULT_TOOL_TURNS,
     MAX_AGENT_BYTES,
     MAX_TOOL_BUDGETS,
@@ -21,7 +21,7 @@ from everturn.protocol.limits import (
 )
 from everturn.protocol.runs.tool_refs import names_of
 from everturn.rejections import InvalidRequest, NotYetSupported
-from everturn.runs.reasoning import effort_of
+from everturn.runs.reasoning import reasoning_of
 from everturn.runs.tools import check_schema, tools_of
 
 Spec = Mapping[str, Any]
@@ -92,7 +92,7 @@ def config_of(
     `efforts` are those that the model of `model_of` offers, `system` the texts of system messages.
     Raises `InvalidRequest` and `NotYetSupported`.
     """
-    _refuse_plan_only(spec)
+    refuse_plan_only(spec)
     own = base.config or {}
     config: dict[str, Any] = {
         **own,
@@ -117,7 +117,8 @@ def config_of(
     return config
 
 
-def _refuse_plan_only(spec: Spec) -> None:
+def refuse_plan_only(spec: Spec) -> None:
+    """Refuse a plan without its run. Raises `NotYetSupported`."""
     plan = spec.get("plan")
     if isinstance(plan, Mapping) and plan.get("planOnly"):
         raise NotYetSupported("/plan/planOnly: a plan without its run is not made yet")
@@ -127,10 +128,10 @@ def _set_reasoning(config: dict[str, Any], spec: Spec, efforts: Sequence[str]) -
     level = spec.get("reasoningLevel")
     if level is None:
         return
-    effort = effort_of(level, efforts)
     config.pop("reasoning", None)
-    if effort is not None:
-        config["reasoning"] = {"effort": effort}
+    reasoning = reasoning_of(level, efforts)
+    if reasoning is not None:
+        config["reasoning"] = reasoning
 
 
 def _tools(spec: Spec, base: SpecBase) -> list[Mapping[str, Any]]:
@@ -179,8 +180,8 @@ def _loop_detection(asked: Any, own: Any) -> Any:
         return False
     said = asked if isinstance(asked, Mapping) else {}
     return {
-        "consecutive_threshold": said.get("consecutiveThreshold") or DEFAULT_CONSECUTIVE_THRESHOLD,
-        "hard_cutoff_threshold": said.get("hardCutoffThreshold") or DEFAULT_HARD_CUTOFF_THRESHOLD,
+        "consecutive_threshold": said.get("consecutiveThreshold") or DEFAULT_LOOP_NUDGE,
+        "hard_cutoff_threshold": said.get("hardCutoffThreshold") or DEFAULT_LOOP_CUTOFF,
     }
 
 

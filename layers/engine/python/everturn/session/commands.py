@@ -77,6 +77,14 @@ class ModelAnswered:
     """`{provider, model, blocks?, replay_state?}`: what the message cannot hold and its provider
     wants back with it. Source: session-log MB-4, MB-5."""
 
+    output_problem: str | None = None
+    """How its text breaks the output schema, `<JSON pointer>: <reason>`; counts where no tool of
+    the reply is run. Source: field case F26."""
+
+    unfit: Mapping[int, str] = field(default_factory=dict)
+    """By a tool call's position: how its arguments break the schema of a client's tool, worded for
+    the model. Source: agent-runs 3.1."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFailure:

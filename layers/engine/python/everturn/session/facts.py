@@ -113,6 +113,8 @@ class Destination:
     route: Route
     agent_seq: int = 0
     state_seq: int = 0
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    """Where the config's fallback models lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Facts:
     """What holds at messages off the end of the path, by their ids; "" before every root."""
 
     routes: Mapping[str, Route] = field(default_factory=dict)
-    """Where other model selectors lead, as far as an answer names any."""
+    """Where other model selectors lead: fallbacks of the config, and what an answer names."""
 
     inbox: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The messages that wait, by their items' ids."""

@@ -174,7 +174,10 @@ class Journal:
 
     def _stand_on(self, destination: Destination) -> None:
         self.path = list(destination.path)
-        self.facts = replace(self.facts, agent=destination.agent, route=destination.route)
+        routes = {**self.facts.routes, **destination.routes}
+        self.facts = replace(
+            self.facts, agent=destination.agent, route=destination.route, routes=routes
+        )
 
     def _fork(self, destination: Destination) -> Fork:
         window = destination.window

@@ -7,68 +7,24 @@ Source: decision-protocol, section 8.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from everturn.protocol.ids import uuid5_in
 from everturn.protocol.json_text import canonical
 from everturn.protocol.tool_texts import (
     needs_message_text,
     undeclared_tool_text,
     unfit_arguments_text,
 )
+from everturn.session.ground import Ground, Proposal, ask
+from everturn.session.guard_texts import FINAL_NOTE
+from everturn.session.guarded_reply import note_behind, refusals
+from everturn.session.guards import output_repairs
 from everturn.session.sub_agents import child_of, is_sub_agent, message_in, tools_of
-
-Proposal = dict[str, Any]
 
 CUT_OFF: Final = (
     '{"error":"not run: the reply was cut off by its output limit before the call was complete"}'
 )
 """Result of a tool call in a truncated reply. Source: field case F20."""
-
-BARE_CALL: Final[dict[str, Any]] = {"type": "llm.call"}
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What a proposal rests on besides its trigger, all as of the question's first delivery."""
-
-    session_id: str
-    decision_id: str
-    agent: Mapping[str, Any] | None
-    """The config that holds, `AgentConfig` as JSON; `None` where there is none."""
-
-    pending_calls: int = 0
-    open_model_calls: int = 0
-    layered: tuple[str, ...] = ()
-    """Names of the client's tools in `agent`. Source: K-5."""
-
-    declared: Mapping[str, Any] | None = None
-    """For `session.start`: the config that the deployment declares."""
-
-    is_undeclared: bool = False
-    """For `tool.execute`: the model called what it was not offered. Source: U-3."""
-
-    has_turn: bool = True
-    """Whether the question belongs to a turn that is open. Source: T-10."""
-
-    path_end: Mapping[str, Any] | None = None
-    """For `interrupt.resumed`: the newest message of the path."""
-
-    continued: Mapping[str, Any] | None = None
-    """For the end of a tool or a child: what the `llm.call` that led to it set itself. G-3."""
-
-    prompt: Sequence[Mapping[str, Any]] | None = None
-    """For `tool.finished`: that call's explicit messages, and all recorded since. Source: G-3."""
-
-    def tool(self, name: str) -> Mapping[str, Any] | None:
-        """Return the config's tool of that name."""
-        tools = (self.agent or {}).get("tools") or ()
-        return next((tool for tool in tools if tool["name"] == name), None)
-
-    def minted(self, position: int) -> str:
-        """Return the `position`-th id of the proposal, the same in every redelivery."""
-        return uuid5_in(self.session_id, self.decision_id, position)
 
 
 def proposal(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
@@ -111,7 +67,7 @@ def _for_messages(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
     has_news = trigger["new_from"] < len(view)
     if not has_news and view and view[-1]["role"] == "assistant":
         return {**proposed, "actions": [{"type": "done", "data": view[-1].get("content")}]}
-    return {**proposed, "actions": [BARE_CALL]}
+    return {**proposed, "actions": [ask(ground)]}
 
 
 def layered_config(
@@ -162,12 +118,28 @@ def _for_result(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
         "name": trigger.get("name") or trigger["agent_id"],
         "content": trigger["result"] if trigger["ok"] else trigger["error"],
     }
-    if ground.pending_calls or not ground.has_turn:
+    if not ground.has_turn:
         return {"messages": [message]}
-    call: dict[str, Any] = {**BARE_CALL, **(ground.continued or {})}
-    if ground.prompt is not None:
-        call["messages"] = [*ground.prompt, message]
-    return {"messages": [message], "actions": [call]}
+    return _ask_again(ground, [message], None)
+
+
+def _ask_again(
+    ground: Ground, messages: Sequence[Mapping[str, Any]], told: str | None, position: int = 1
+) -> Proposal:
+    """Return an `llm.call` behind `messages` and what the model is `told`, unless others are open.
+
+    Before its last word it is told that there are no more tools. `position` is the note's.
+    """
+    if told is None and ground.is_final and not ground.pending_calls:
+        told = FINAL_NOTE
+    new = [*messages, *([_note(told, ground.minted(position))] if told else [])]
+    if ground.pending_calls:
+        return {"messages": new}
+    return {"messages": new, "actions": [ask(ground, *new)]}
+
+
+def _note(text: str, message_id: str) -> dict[str, Any]:
+    return {"id": message_id, "role": "user", "content": text}
 
 
 def _for_reply(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
@@ -183,17 +155,44 @@ def _for_reply(trigger: Mapping[str, Any], ground: Ground) -> Proposal:
     if trigger["truncated"] and agent.get("on_truncated") != "record":
         payload = {"call_id": trigger["id"], "message": message}
         return _paused(ground, "llm_truncated", payload)
-    calls = [] if trigger["truncated"] else message.get("tool_calls") or []
-    if not calls:
-        done = {"type": "done", "data": message.get("content")}
-        return {"messages": [message, *_cut_off(message, ground)], "actions": [done]}
-    runs = [_run(made, ground) for made in calls]
-    tasks = [
-        _task(action["session_id"], made, ground.minted(position))
-        for position, (action, made) in enumerate(zip(runs, calls, strict=True))
-        if action["type"] == "sub_agent.spawn"
+    if trigger["truncated"]:
+        return _done(message, _cut_off(message, ground))
+    return _for_whole_reply(trigger["id"], message, ground)
+
+
+def _for_whole_reply(call_id: str, message: Mapping[str, Any], ground: Ground) -> Proposal:
+    """Return what follows what a model said in full, guards heeded. Source: 8.7, F26."""
+    verdict, agent, calls = ground.verdict, ground.agent or {}, message.get("tool_calls") or []
+    rejected = verdict.rejected
+    if rejected is not None and rejected.attempt > output_repairs(agent):
+        payload = {"call_id": call_id, "problem": rejected.problem, "message": message}
+        return _paused(ground, "output_invalid", payload)
+    refused = refusals(verdict, calls)
+    results = [
+        _result(made, refused[made["id"]].text, ground.minted(position))
+        for position, made in enumerate(calls)
+        if made["id"] in refused
     ]
-    return {"messages": [message], "actions": [*runs, *tasks]}
+    is_over = rejected is None and (verdict.closes or not calls)
+    if is_over:
+        return _done(message, results)
+    runs = [
+        action
+        for position, made in enumerate(calls)
+        if made["id"] not in refused
+        for action in _running(made, ground, position)
+    ]
+    if runs:
+        in_order = sorted(runs, key=lambda action: action["type"] == "message.send")
+        return {"messages": [message, *results], "actions": in_order}
+    said = [message] if message.get("content") or calls else []
+    told = note_behind(verdict, agent.get("output_schema"))
+    return _ask_again(ground, [*said, *results], told, len(calls))
+
+
+def _done(message: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Proposal:
+    done = {"type": "done", "data": message.get("content")}
+    return {"messages": [message, *results], "actions": [done]}
 
 
 def _for_resume(ground: Ground) -> Proposal:
@@ -203,21 +202,34 @@ def _for_resume(ground: Ground) -> Proposal:
     last = ground.path_end or {}
     if last.get("role") == "assistant" and not last.get("tool_calls"):
         return {"actions": [{"type": "done", "data": last.get("content")}]}
-    return {"actions": [BARE_CALL]}
+    return {"actions": [ask(ground)]}
 
 
 def _cut_off(message: Mapping[str, Any], ground: Ground) -> list[dict[str, Any]]:
     """Return the results of tool calls in a truncated reply: such a call is never executed."""
     return [
-        {
-            "id": ground.minted(position),
-            "role": "tool",
-            "tool_call_id": made["id"],
-            "name": made["function"]["name"],
-            "content": CUT_OFF,
-        }
+        _result(made, CUT_OFF, ground.minted(position))
         for position, made in enumerate(message.get("tool_calls") or ())
     ]
+
+
+def _result(made: Mapping[str, Any], text: str, message_id: str) -> dict[str, Any]:
+    """Return the result of a call that is never run."""
+    return {
+        "id": message_id,
+        "role": "tool",
+        "tool_call_id": made["id"],
+        "name": made["function"]["name"],
+        "content": text,
+    }
+
+
+def _running(made: Mapping[str, Any], ground: Ground, position: int) -> list[dict[str, Any]]:
+    """Return what runs a call, and what its child is to do."""
+    run = _run(made, ground)
+    if run["type"] != "sub_agent.spawn":
+        return [run]
+    return [run, _task(run["session_id"], made, ground.minted(position))]
 
 
 def _task(child: str, made: Mapping[str, Any], message_id: str) -> dict[str, Any]:

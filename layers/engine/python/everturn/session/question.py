@@ -20,7 +20,8 @@ from everturn.session.events.interrupts import InterruptResumed
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
 from everturn.session.events.tool_calls import ToolCallCompleted, ToolCallErrored
 from everturn.session.facts import PathMessage
-from everturn.session.proposal import Ground, proposal
+from everturn.session.ground import Ground
+from everturn.session.proposal import proposal
 from everturn.session.records import Records
 from everturn.session.request import rebuild
 from everturn.session.state import Call, Decision, Session
@@ -73,6 +74,7 @@ def question(asking: Asking) -> dict[str, Any]:
         layered=version.private.layered if version else (),
         declared=queued.agent,
         has_turn=has_turn,
+        is_final=has_turn and records.is_final(decision.turn_id, as_of.seq),
         **more,
     )
     messages = [dict(node.message) for node in path]
@@ -196,7 +198,11 @@ def _finished(
 ) -> tuple[triggers.Trigger, dict[str, Any]]:
     end = asking.records.log.get(queued.private.about_seq)
     match end:
-        case ModelCallCompleted() | ModelCallErrored():
+        case ModelCallCompleted():
+            verdict = asking.records.verdict(queued.private.about_seq, asking.decision.seq)
+            more = _continued_from(asking.records, end.id, path)
+            return triggers.llm_finished(end), {"verdict": verdict, **more}
+        case ModelCallErrored():
             return triggers.llm_finished(end), {}
         case InterruptResumed():
             return triggers.interrupt_resumed(end), {"path_end": path[-1].message if path else None}
@@ -212,7 +218,14 @@ def _continued(records: Records, call_id: str, path: tuple[PathMessage, ...]) ->
     """Return what of the model call that asked for a tool the next one goes on with. G-3."""
     tool, child = records.tool_request(call_id), records.child_request(call_id)
     asked_by = (tool and tool.llm_call_id) or (child and child.private.llm_call_id)
-    made_by = records.model_request(asked_by) if asked_by else None
+    return _continued_from(records, asked_by or "", path)
+
+
+def _continued_from(
+    records: Records, call_id: str, path: tuple[PathMessage, ...]
+) -> dict[str, Any]:
+    """Return what of a model call the next one goes on with. Source: G-3."""
+    made_by = records.model_request(call_id)
     if made_by is None:
         return {}
     seq, request = made_by

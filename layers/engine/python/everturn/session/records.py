@@ -10,8 +10,18 @@ from typing import Any, Literal
 from everturn.protocol.events import to_rfc3339
 from everturn.session.events.children import SubAgentRequested, SubAgentTurnCompleted
 from everturn.session.events.decisions import AsOf, DecisionDispatched, DecisionQueued
+from everturn.session.events.guards import (
+    GuardNoted,
+    LoopDetected,
+    OutputRejected,
+    ToolBudgetExceeded,
+)
 from everturn.session.events.messages import AgentUpdated, MessageNew, StateUpdated
-from everturn.session.events.model_calls import ModelCallRequested, RequestHeader
+from everturn.session.events.model_calls import (
+    ModelCallCompleted,
+    ModelCallRequested,
+    RequestHeader,
+)
 from everturn.session.events.sessions import TurnCompleted
 from everturn.session.events.shape import Anchor
 from everturn.session.events.stored import Event
@@ -21,6 +31,7 @@ from everturn.session.events.tool_calls import (
 )
 from everturn.session.events.tree import Stretch
 from everturn.session.facts import Begun, PathMessage
+from everturn.session.guards import Verdict
 from everturn.session.sub_agents import tools_of
 from everturn.session.tree import Stretches, branches_of, path_to, version_on
 
@@ -108,6 +119,32 @@ class Records:
         return any(
             isinstance(event, TurnCompleted) and event.turn_id == turn_id and seq <= upto_seq
             for seq, event in self.log.items()
+        )
+
+    def is_final(self, turn_id: str, upto_seq: int) -> bool:
+        """Return whether a guard had taken the tools from a turn at event `upto_seq`."""
+        return any(
+            isinstance(event, GuardNoted) and event.turn_id == turn_id and event.private.is_final
+            for seq, event in self.log.items()
+            if seq <= upto_seq
+        )
+
+    def verdict(self, end_seq: int, queued_seq: int) -> Verdict:
+        """Return what the guards made of the reply at event `end_seq`, asked about at another."""
+        end = self.log.get(end_seq)
+        if not isinstance(end, ModelCallCompleted) or end.finish_reason == "length":
+            return Verdict()
+        since = [event for seq, event in self.log.items() if end_seq < seq < queued_seq]
+        noted = [event.private for event in since if isinstance(event, GuardNoted)]
+        loops = [event for event in since if isinstance(event, LoopDetected)]
+        rejected = [event for event in since if isinstance(event, OutputRejected)]
+        has_calls = bool(end.message.get("tool_calls"))
+        return Verdict(
+            noted[0] if noted else None,
+            loops[0] if loops else None,
+            tuple(event for event in since if isinstance(event, ToolBudgetExceeded)),
+            closes=has_calls and self.is_final(end.turn_id or "", end_seq),
+            rejected=rejected[0] if rejected else None,
         )
 
     def contract(self, call_id: str, name: str) -> Contract:

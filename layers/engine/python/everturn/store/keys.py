@@ -240,6 +240,11 @@ def counted_pk(commit_id: str) -> str:
     return f"COUNTED#{commit_id}"
 
 
+def revoked_pk(token_id: str) -> str:
+    """Return the partition of the fact that a token, or a grant, counts no more."""
+    return f"REVOKED#{token_id}"
+
+
 def connection_pk(connection_id: str) -> str:
     """Return the partition of an open connection."""
     return f"CONNECTION#{connection_id}"

@@ -20,7 +20,7 @@ from everturn.commands.run_specs import RunSpecs
 from everturn.commands.start_run import StartRun, Wanted
 from everturn.observability import Metric, metrics
 from everturn.protocol.events import to_rfc3339
-from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
+from everturn.protocol.limits import MAX_RUN_BODY_BYTES
 from everturn.protocol.runs.bodies import read_message, read_session
 from everturn.rejections import InvalidRequest
 from everturn.runs.history import conversation, frames_of
@@ -47,7 +47,7 @@ def agent_session_operations(
 
 def _writing(start: StartRun, specs: RunSpecs, sessions: AgentSessions) -> dict[str, Operation]:
     def create_agent_session(request: Request) -> Result:
-        body = read_session(request.body(MAX_INPUT_BODY_BYTES))
+        body = read_session(request.body(MAX_RUN_BODY_BYTES))
         spec = body.spec
         resolved = specs.resolve(request.caller.tenant, spec)
         order = RunOrder(run_of(body, spec), resolved.config, resolved.client)
@@ -57,7 +57,7 @@ def _writing(start: StartRun, specs: RunSpecs, sessions: AgentSessions) -> dict[
 
     def send_message(request: Request) -> Result:
         session_id = named_session(request)
-        body = read_message(request.body(MAX_INPUT_BODY_BYTES))
+        body = read_message(request.body(MAX_RUN_BODY_BYTES))
         session = sessions.get(request.caller, session_id)
         spec = inherited(session.description.get("spec") or {}, body.spec)
         resolved = specs.resolve(

@@ -10,15 +10,18 @@ from typing import Any, Final
 from everturn.ports.callers import Caller, Who
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ApiKey, Directory
+from everturn.ports.revocations import Revocations
 from everturn.ports.tokens import Tokens
-from everturn.protocol.api_keys import hash_of
+from everturn.protocol.api_keys import MAX_KEY_CHARS, hash_of
 from everturn.rejections import Unauthenticated
 
 CACHED_MS: Final = 60_000
-"""How long a key that was found is trusted without a look. Source: architecture, section 2."""
+"""How long a key, or a token that can be revoked, is trusted without a look.
+
+Source: architecture, section 2.
+"""
 
 CACHED_KEYS: Final = 1_000
-MAX_KEY_CHARS: Final = 200
 CHALLENGE: Final = "Send `Authorization: Bearer <API key or client token>`, or `X-API-Key: <key>`."
 
 _TOKEN_START: Final = "eyJ"  # noqa: S105  # how the JSON object at the head of each JWT begins
@@ -32,12 +35,20 @@ class _Absent(Exception):
 class Callers:
     """Finds the caller behind a credential. Source: decision-protocol A-2, A-4."""
 
-    def __init__(self, directory: Directory, clock: Clock, tokens: Callable[[], Tokens]) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        clock: Clock,
+        tokens: Callable[[], Tokens],
+        revocations: Revocations,
+    ) -> None:
         """Take the reader of tokens by its maker: who brings a key does not wait for it."""
         self._directory = directory
         self._clock = clock
         self._tokens = tokens
+        self._revocations = revocations
         self._cached = lru_cache(CACHED_KEYS)(self._look_up)
+        self._was_revoked = lru_cache(CACHED_KEYS)(self._look_for_revocation)
 
     def by_headers(self, headers: Mapping[str, str]) -> Caller:
         """Return the caller that a request's headers name. Raises `Unauthenticated`."""
@@ -83,6 +94,9 @@ class Callers:
             raise Unauthenticated("The client token has expired.", hint="Ask for a fresh one.")
         if grant.begins_epoch_s * 1000 > now_ms:
             raise Unauthenticated("The client token does not hold yet.")
+        ids = (grant.grant_id, grant.token_id)
+        if grant.token_id and self._was_revoked(ids, now_ms // CACHED_MS):
+            raise Unauthenticated("The client token was revoked.", hint="Ask for a fresh one.")
         return caller
 
     def _look_up(self, sha256: str, _minute: int) -> ApiKey:
@@ -90,6 +104,9 @@ class Callers:
         if found is None:
             raise _Absent
         return found
+
+    def _look_for_revocation(self, ids: tuple[str, ...], _minute: int) -> bool:
+        return any(self._revocations.is_revoked(one) for one in ids)
 
 
 def headers_of(event: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from everturn.errors import DefectError
 from everturn.rejections import MethodNotAllowed, UnknownRoute
 from everturn.surfaces.admission import admitted, check_slug
 from everturn.surfaces.callers import Callers, headers_of
-from everturn.surfaces.http_responses import answer, failed, packed
+from everturn.surfaces.http_responses import answer, failed, kept_by_nobody, packed
 from everturn.surfaces.routes import ROUTES, Operation, Request, Route, methods_of
 
 
@@ -49,9 +49,10 @@ class HttpApi:
                 if "slug" in path:
                     check_slug(caller, path["slug"])
                 query = event.query_string_parameters or {}
-                return answer(*operation(Request(caller, path, query, event.raw_event)))
+                answered = answer(*operation(Request(caller, path, query, event.raw_event)))
             except Exception as error:  # noqa: BLE001  # the one place where the table is applied
-                return failed(error, says_ok=route.says_ok)
+                answered = failed(error, says_ok=route.says_ok, oauth=route.oauth)
+            return kept_by_nobody(answered) if route.oauth else answered
 
         return handle
 

@@ -15,6 +15,11 @@ from everturn.rejections import InvalidJson, SchemaViolation, TooLarge
 
 def read_body(event: Mapping[str, Any], limit_bytes: int) -> Any:
     """Return the JSON body of an API Gateway event. Raises `TooLarge`, `InvalidJson`."""
+    return read_json(read_bytes(event, limit_bytes))
+
+
+def read_bytes(event: Mapping[str, Any], limit_bytes: int) -> bytes:
+    """Return the body of an API Gateway event as it was sent. Raises as `read_body`."""
     text = event.get("body") or ""
     if event.get("isBase64Encoded"):
         try:
@@ -29,7 +34,7 @@ def read_body(event: Mapping[str, Any], limit_bytes: int) -> Any:
             limit_bytes=limit_bytes,
             size_bytes=len(raw),
         )
-    return read_json(raw)
+    return raw
 
 
 def read_int(text: str | None, name: str, *, minimum: int, maximum: int = 10**15) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 
 from everturn.errors import to_http
-from everturn.rejections import InsufficientScope, Unauthenticated
+from everturn.rejections import InsufficientScope, InvalidClient, Unauthenticated
 from everturn.surfaces.callers import headers_of
 from everturn.surfaces.http_answers import log_failure
 
@@ -47,18 +47,28 @@ def answer(status: int, body: dict[str, Any]) -> Response[str]:
     return Response(int(status), JSON, text, headers=headers)
 
 
-def failed(error: BaseException, *, says_ok: bool = False) -> Response[str]:
+def kept_by_nobody(response: Response[str]) -> Response[str]:
+    """Return an answer with what old caches want to be told. Source: RFC 6749, section 5.1."""
+    response.headers["pragma"] = "no-cache"
+    return response
+
+
+def failed(error: BaseException, *, says_ok: bool = False, oauth: bool = False) -> Response[str]:
     """Return the answer to an error, and log it at its family's level."""
     log_failure(error)
     status, body = to_http(error)
+    if oauth:
+        body["error_description"] = body["message"]
     response = answer(status, {"ok": False, **body} if says_ok else body)
     response.headers |= _challenge(error)
     return response
 
 
 def _challenge(error: BaseException) -> dict[str, str]:
-    """Return the header that tells what credential would do. Source: RFC 6750, section 3."""
+    """Return the header that tells what credential would do. Source: RFC 6750, 3; 6749, 5.2."""
     match error:
+        case InvalidClient():
+            return {"www-authenticate": 'Basic realm="everturn"'}
         case Unauthenticated():
             return {"www-authenticate": "Bearer"}
         case InsufficientScope(fields={"required": scope}):

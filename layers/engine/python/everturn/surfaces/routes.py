@@ -35,6 +35,9 @@ class Route:
     says_ok: bool = False
     """Its refusals say `ok: false`, as its answers say `ok: true`. Source: F-2, O-21."""
 
+    oauth: bool = False
+    """Its answers are kept by nobody and its refusals worded as RFC 6749, 5.1 and 5.2 have it."""
+
 
 WORKSPACE: Final = "/api/v1/workspaces/{slug}"
 """How the paths of the runs API begin. Source: agent-runs.md."""
@@ -124,6 +127,7 @@ ROUTES: Final = (
     Route("list_run_models", "GET", f"{WORKSPACE}/models", Who.FRONTEND, "models:read"),
     Route("create_run", "POST", RUNS, Who.FRONTEND, "runs:write"),
     Route("get_run", "GET", f"{RUNS}/{{run_id}}", Who.FRONTEND, "runs:read"),
+    Route("stream_run", "GET", f"{RUNS}/{{run_id}}/stream", Who.FRONTEND, "runs:read", "reader"),
     Route("answer_tool", "POST", f"{RUNS}/{{run_id}}/tool-results", Who.FRONTEND, "runs:write"),
     Route("cancel_run", "POST", f"{RUNS}/{{run_id}}/cancel", Who.FRONTEND, "runs:write"),
     Route("rate_run", "POST", f"{RUNS}/{{run_id}}/feedback", Who.FRONTEND, "feedback:write"),
@@ -157,6 +161,9 @@ ROUTES: Final = (
         Who.FRONTEND,
         "sessions:write",
     ),
+    Route("oauth_token", "POST", "/api/oauth/token", Who.ANYONE, oauth=True),
+    Route("oauth_revoke", "POST", "/api/oauth/revoke", Who.ANYONE, oauth=True),
+    Route("get_userinfo", "GET", "/api/oauth/userinfo", Who.FRONTEND, "mantyx.identity:read"),
 )
 
 

@@ -9,14 +9,15 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from everturn.commands.find_run import no_such_run
 from everturn.commands.list_models import ListModels
 from everturn.commands.read_run import ReadRun
-from everturn.commands.run_answers import RunAnswers, ToolResult, no_such_run
+from everturn.commands.run_answers import RunAnswers, ToolResult
 from everturn.commands.run_specs import RunSpecs
 from everturn.commands.start_run import Started, StartRun, Wanted
 from everturn.observability import Metric, metrics
 from everturn.protocol.ids import is_id
-from everturn.protocol.limits import MAX_INPUT_BODY_BYTES
+from everturn.protocol.limits import MAX_RUN_BODY_BYTES
 from everturn.protocol.runs.bodies import read_feedback, read_run, read_tool_result
 from everturn.protocol.runs.run_spec import RunSpec
 from everturn.runs.files import files_to_parts
@@ -39,7 +40,7 @@ def run_operations(
 
 def _starting(start: StartRun, specs: RunSpecs) -> dict[str, Operation]:
     def create_run(request: Request) -> Result:
-        body = read_run(request.body(MAX_INPUT_BODY_BYTES))
+        body = read_run(request.body(MAX_RUN_BODY_BYTES))
         spec = body.spec
         resolved = specs.resolve(request.caller.tenant, spec, system_texts(body.turn))
         order = RunOrder(run_of(body, spec), resolved.config, resolved.client)
@@ -64,7 +65,7 @@ def _reading(read: ReadRun, models: ListModels, specs: RunSpecs) -> dict[str, Op
 
 def _answering(answers: RunAnswers) -> dict[str, Operation]:
     def answer_tool(request: Request) -> Result:
-        body = read_tool_result(request.body(MAX_INPUT_BODY_BYTES))
+        body = read_tool_result(request.body(MAX_RUN_BODY_BYTES))
         files = tuple(files_to_parts(body.files or ()))
         given = ToolResult(body.tool_use_id, body.result or "", body.error, files)
         answers.tool_result(request.caller, named_run(request), given)
@@ -76,7 +77,7 @@ def _answering(answers: RunAnswers) -> dict[str, Operation]:
 
     def rate_run(request: Request) -> Result:
         run_id = named_run(request)
-        body = read_feedback(request.body(MAX_INPUT_BODY_BYTES))
+        body = read_feedback(request.body(MAX_RUN_BODY_BYTES))
         kept, is_first = answers.feedback(
             request.caller, run_id, body.verdict, body.explanation, body.content_snapshot
         )

@@ -97,6 +97,14 @@ def check_output(schema: JsonSchema, text: str) -> str | None:
         value = read_json(text)
     except InvalidJson:
         value = text
+    return check_value(schema, value)
+
+
+def check_value(schema: JsonSchema, value: Json) -> str | None:
+    """Return the first violation of a value, as in `/sky: required`, or None.
+
+    Raises `InvalidToolSchema`.
+    """
     return _CHECKERS.of(schema).first(value)
 
 

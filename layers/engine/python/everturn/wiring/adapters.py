@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from everturn.store.directory import DynamoDirectory
     from everturn.store.dynamo import DynamoSessionStore
     from everturn.store.pace import Pace
+    from everturn.store.revocations import DynamoRevocations
     from everturn.store.runs import DynamoRuns
     from everturn.store.stream import Announced
     from everturn.store.wake import SqsWake
@@ -72,6 +73,14 @@ def runs() -> DynamoRuns:
     from everturn.store.runs import DynamoRuns
 
     return DynamoRuns(needed("table"), table_client())
+
+
+@lru_cache(maxsize=1)
+def revocations() -> DynamoRevocations:
+    """Return what was revoked before its end."""
+    from everturn.store.revocations import DynamoRevocations
+
+    return DynamoRevocations(needed("table"), table_client())
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 from random import uniform
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from everturn.wiring.adapters import directory, push, store
 from everturn.wiring.clients import CLOCK
@@ -23,6 +23,7 @@ from everturn.wiring.use_cases import (
     list_models,
     list_sessions,
     mint_token,
+    oauth,
     read_events,
     read_run,
     read_session,
@@ -40,7 +41,9 @@ from everturn.wiring.use_cases import (
 
 if TYPE_CHECKING:
     from everturn.surfaces.http import HttpApi
-    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
+    from everturn.surfaces.http_runs import RunStreamApi
+    from everturn.surfaces.routes import Operation
     from everturn.surfaces.websocket import Sockets
 
 
@@ -48,15 +51,14 @@ if TYPE_CHECKING:
 def http_api() -> HttpApi:
     """Return the routes of `http_api`."""
     from everturn.surfaces.agent_routes import agent_operations
-    from everturn.surfaces.agent_session_routes import agent_session_operations
     from everturn.surfaces.budget_routes import budget_operations
     from everturn.surfaces.decision_routes import decision_operations
     from everturn.surfaces.health_routes import health_operations
     from everturn.surfaces.http import HttpApi
     from everturn.surfaces.inbox_routes import inbox_operations
+    from everturn.surfaces.late import late
     from everturn.surfaces.lifecycle_routes import lifecycle_operations
     from everturn.surfaces.model_routes import model_operations
-    from everturn.surfaces.run_routes import run_operations
     from everturn.surfaces.session_routes import session_operations
     from everturn.surfaces.token_routes import token_operations
     from everturn.surfaces.upload_routes import upload_operations
@@ -77,25 +79,52 @@ def http_api() -> HttpApi:
         | agent_operations(agents())
         | model_operations(list_models())
         | inbox_operations(inbox("http_api"))
-        | run_operations(
-            start_run("http_api"),
-            run_specs(),
-            read_run(),
-            run_answers("http_api"),
-            list_models(),
-        )
-        | agent_session_operations(start_run("http_api"), run_specs(), agent_sessions("http_api"))
+        | late("/api/v1/", runs_api)
         | token_operations(mint_token())
+        | late("/api/oauth/", oauth_api)
         | upload_operations(uploads()),
     )
 
 
-@lru_cache(maxsize=1)
-def events_api() -> EventsApi:
-    """Return the route of `reader`."""
-    from everturn.surfaces.http_events import EventsApi
+def runs_api() -> dict[str, Operation]:
+    """Return the operations of the runs API, but for its streams."""
+    from everturn.surfaces.agent_session_routes import agent_session_operations
+    from everturn.surfaces.run_routes import run_operations
 
-    return EventsApi(callers(), read_events())
+    start, specs, by = start_run("http_api"), run_specs(), "http_api"
+    answers = run_answers(by)
+    return run_operations(
+        start, specs, read_run(), answers, list_models()
+    ) | agent_session_operations(start, specs, agent_sessions(by))
+
+
+def oauth_api() -> dict[str, Operation]:
+    """Return the operations of OAuth."""
+    from everturn.surfaces.oauth_routes import oauth_operations
+
+    return oauth_operations(oauth())
+
+
+@lru_cache(maxsize=1)
+def run_stream() -> RunStreamApi:
+    """Return the stream of a run, which who reads sessions has no need of."""
+    from everturn.surfaces.http_runs import RunStreamApi
+
+    return RunStreamApi(callers(), read_run())
+
+
+@lru_cache(maxsize=1)
+def reader_api() -> ReaderApi:
+    """Return the routes of `reader`."""
+    from everturn.surfaces.http_events import EventsApi
+    from everturn.surfaces.http_reader import ReaderApi
+
+    events = EventsApi(callers(), read_events())
+    return ReaderApi(events, _stream_run)
+
+
+def _stream_run(event: dict[str, Any]) -> dict[str, Any]:
+    return run_stream()(event)
 
 
 def _about(seconds: float) -> None:

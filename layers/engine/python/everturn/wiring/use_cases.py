@@ -20,6 +20,7 @@ from everturn.wiring.adapters import (
     has_budgets,
     new_lanes,
     prompt_wake,
+    revocations,
     runs,
     secret_places,
     store,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from everturn.commands.list_models import ListModels
     from everturn.commands.list_sessions import ListSessions
     from everturn.commands.mint_token import MintToken
+    from everturn.commands.oauth import OAuth
     from everturn.commands.read_events import ReadEvents
     from everturn.commands.read_run import ReadRun
     from everturn.commands.read_session import ReadSession
@@ -71,7 +73,7 @@ def callers() -> Callers:
     """Return the finder of callers."""
     from everturn.surfaces.callers import Callers
 
-    return Callers(directory(), CLOCK, tokens)
+    return Callers(directory(), CLOCK, tokens, revocations())
 
 
 @lru_cache(maxsize=1)
@@ -96,6 +98,13 @@ def mint_token() -> MintToken:
     from everturn.commands.mint_token import MintToken
 
     return MintToken(tokens, CLOCK)
+
+
+def oauth() -> OAuth:
+    """Return the use cases of OAuth."""
+    from everturn.commands.oauth import OAuth
+
+    return OAuth(directory(), revocations(), tokens, CLOCK)
 
 
 def submit_input(by: str) -> SubmitInput:

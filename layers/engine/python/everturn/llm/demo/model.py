@@ -155,7 +155,7 @@ def turn_for(heard: Heard, *, purpose: Purpose = "conversation", review: int = 0
             return turn_to_play(
                 script,
                 heard.call_number,
-                tools_offered=bool(heard.request.tools),
+                tools_offered=heard.may_call,
                 output_schema=heard.request.output_schema,
             )
         case "compaction":

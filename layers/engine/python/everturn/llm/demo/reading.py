@@ -52,6 +52,11 @@ class Heard:
         return sum(message.role == "assistant" for message in later)
 
     @property
+    def may_call(self) -> bool:
+        """Whether it is offered tools, and not told to call none."""
+        return bool(self.request.tools) and self.request.tool_choice != "none"
+
+    @property
     def level(self) -> int:
         """Effective reasoning, 0 to 100."""
         return reasoning_level(self.request.reasoning)

@@ -9,16 +9,16 @@ from pydantic import AfterValidator, Discriminator, Field, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from everturn.protocol.limits import (
-    DEFAULT_CONSECUTIVE_THRESHOLD,
-    DEFAULT_HARD_CUTOFF_THRESHOLD,
+    DEFAULT_LOOP_CUTOFF,
+    DEFAULT_LOOP_NUDGE,
+    MAX_BUDGETED_CALLS,
+    MAX_BUDGETED_NAME_CHARS,
     MAX_LOOP_THRESHOLD,
     MAX_MODEL_ID_CHARS,
     MAX_REASONING_LEVEL,
     MAX_REASONING_TRIGGER_CHARS,
     MAX_REASONING_TRIGGER_MS,
     MAX_SUPERVISOR_INTERVAL,
-    MAX_TOOL_BUDGET_CALLS,
-    MAX_TOOL_BUDGET_KEY_CHARS,
     MAX_TOOL_BUDGETS,
     MAX_TOOL_TURNS,
     MIN_CONSECUTIVE_THRESHOLD,
@@ -44,7 +44,13 @@ def _level(value: object) -> object:
     )
 
 
-ReasoningLevel = Annotated[ReasoningWord | int, PlainValidator(_level)]
+ReasoningLevel = Annotated[
+    ReasoningWord | int,
+    PlainValidator(
+        _level,
+        json_schema_input_type=ReasoningWord | Annotated[int, Field(ge=0, le=MAX_REASONING_LEVEL)],
+    ),
+]
 """Source: section 6."""
 
 
@@ -68,27 +74,27 @@ class Thresholds(RunsModel):
     @property
     def soft(self) -> int:
         """The first threshold, its default where it is not said."""
-        return self.consecutive_threshold or DEFAULT_CONSECUTIVE_THRESHOLD
+        return self.consecutive_threshold or DEFAULT_LOOP_NUDGE
 
     @property
     def hard(self) -> int:
         """The second."""
-        return self.hard_cutoff_threshold or DEFAULT_HARD_CUTOFF_THRESHOLD
+        return self.hard_cutoff_threshold or DEFAULT_LOOP_CUTOFF
 
 
 class CallBudget(RunsModel):
     """How often one tool may run. Source: 8.2."""
 
-    max_calls: Annotated[int, Field(ge=0, le=MAX_TOOL_BUDGET_CALLS)]
+    max_calls: Annotated[int, Field(ge=0, le=MAX_BUDGETED_CALLS)]
 
 
 def _named(budgets: dict[str, Any]) -> dict[str, Any]:
-    if all(1 <= len(name) <= MAX_TOOL_BUDGET_KEY_CHARS for name in budgets):
+    if all(1 <= len(name) <= MAX_BUDGETED_NAME_CHARS for name in budgets):
         return budgets
     raise PydanticCustomError(
         "tool_budgets",
         "should have names of 1 to {most} characters",
-        {"most": MAX_TOOL_BUDGET_KEY_CHARS},
+        {"most": MAX_BUDGETED_NAME_CHARS},
     )
 
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from everturn.session.budget import Budget, budgets_of, used_up
 from everturn.session.commands import ModelFailure
-from everturn.session.decide.model_failure import fail_attempt
+from everturn.session.decide.model_failure import OVER_BUDGET, fail_attempt
 from everturn.session.events.interrupts import InterruptResumed, SessionInterrupted
 from everturn.session.journal import Journal
 from everturn.session.state import Call, Spent
 
-REASON: Final = "budget_exceeded"
+REASON: Final = OVER_BUDGET
 """Reason of the pause and code of the failure."""
 
 

@@ -5,6 +5,7 @@ It must not do I/O, nor take time or randomness from anywhere but the command.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -87,9 +88,10 @@ class Decided:
     """The path that was handed in, and what was written to it."""
 
     agent: Pinned
-    """The config that holds afterwards, and where its model is."""
+    """The config that holds afterwards, and where its models are."""
 
     route: Route
+    routes: Mapping[str, Route]
     counts: bool = False
     """What model calls use counts for a budget of the owner or the tenant."""
 
@@ -122,6 +124,7 @@ def decide(session: Session, command: Command) -> Decided:
         tuple(journal.path),
         facts.agent,
         facts.route,
+        facts.routes,
         any(not one.of for one in facts.budgets),
     )
 

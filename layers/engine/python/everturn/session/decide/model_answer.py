@@ -6,6 +6,7 @@ It must not ask for a model call; that is `model_call`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from everturn.protocol.limits import MAX_ARGUMENTS_BYTES, MAX_OPEN_CALLS
@@ -19,13 +20,19 @@ from everturn.session.commands import (
 from everturn.session.decide.call_ids import with_own_call_ids
 from everturn.session.decide.children import spawn
 from everturn.session.decide.deliveries import refuse_without_worker
-from everturn.session.decide.model_call import route_of_calls
+from everturn.session.decide.guarded import (
+    announce,
+    fail_output,
+    hold_back,
+    judge,
+)
 from everturn.session.decide.model_failure import (
     decide_finished,
     fail_attempt,
     pause_at_end,
     wants_pause,
 )
+from everturn.session.decide.notes import write_note
 from everturn.session.decide.outbox import send
 from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.tool_result import fail_tool
@@ -33,12 +40,15 @@ from everturn.session.decide.turn_end import complete_turn, end_step
 from everturn.session.events.messages import MessageSource
 from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.tool_calls import Effect, ToolCallRequested, ToolPrivate
+from everturn.session.guarded_reply import note_behind, refusals
+from everturn.session.guards import Verdict, output_repairs
 from everturn.session.journal import Journal
 from everturn.session.proposal import CUT_OFF
 from everturn.session.refs import same_as
 from everturn.session.retries import tool_retry
 from everturn.session.state import Call, CallStatus
 from everturn.session.sub_agents import child_of, is_sub_agent, message_in
+from everturn.session.turn_model import route_of_calls
 
 
 def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
@@ -58,42 +68,80 @@ def settle_model_call(journal: Journal, command: SettleModelCall) -> None:
 
 def take_reply(journal: Journal, call: Call, answer: ModelAnswered) -> None:
     """Record a whole reply and what it leads to; where a worker decides, it is asked that."""
-    completed = _record_reply(journal, call, answer)
-    if completed is None or journal.session.decides == "worker":
+    reply = _record_reply(journal, call, answer)
+    if reply is None or journal.session.decides == "worker":
         return
-    seq, end = completed
-    message: Mapping[str, Any] = end.message
     is_cut_off = answer.finish_reason == "length"
     if is_cut_off and wants_pause(journal, "on_truncated"):
         end_step(journal)
-        pause_at_end(journal, end, {"payload.message": same_as(seq, "message")})
+        pause_at_end(journal, reply.end, {"payload.message": same_as(reply.seq, "message")})
+        return
+    config, rejected = journal.facts.agent.config, reply.verdict.rejected
+    if rejected is not None and rejected.attempt > output_repairs(config):
+        fail_output(journal, reply.seq, reply.end, rejected)
         return
     decision_id = decide_finished(journal, "llm.finished", call.id)
-    route = route_of_calls(journal.facts)
-    source = MessageSource(kind="model", provider=route.provider, model=route.model)
-    if message.get("content") or message.get("tool_calls"):
-        journal.write(dict(message), source, {"message": same_as(seq, "message")})
-    tool_calls = message.get("tool_calls") or []
+    _write_reply(journal, reply)
     if is_cut_off:
-        _close_cut_off(journal, tool_calls)
-        tool_calls = []
-    if not tool_calls:
-        refs = {"data": same_as(seq, "message.content")} if message.get("content") else {}
+        _close_cut_off(journal, reply.tool_calls)
+    elif reply.tool_calls:
+        _run_calls(journal, reply, decision_id)
+    told = note_behind(reply.verdict, config.get("output_schema"))
+    if told is not None:
+        write_note(journal, told)
+    elif is_cut_off or reply.verdict.closes or not reply.tool_calls:
+        has_text = bool(reply.message.get("content"))
+        refs = {"data": same_as(reply.seq, "message.content")} if has_text else {}
         complete_turn(journal, "done", data=None if refs else "", refs=refs)
-        return
-    for position, tool_call in enumerate(tool_calls):
-        if not _starts_child(journal, decision_id, tool_call):
-            _request_tool(journal, call.id, seq, position, tool_call)
-    _send_tasks(journal, tool_calls)
-    _refuse_unfit(journal, tool_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply as it was recorded, and what the guards make of it."""
+
+    seq: int
+    end: ModelCallCompleted
+    verdict: Verdict
+    unfit: Mapping[int, str] = field(default_factory=dict)
+    """What is told of calls whose arguments do not fit, by their positions."""
+
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """The assistant message."""
+        message: Mapping[str, Any] = self.end.message
+        return message
+
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """The calls that it asks for."""
+        return self.message.get("tool_calls") or []
+
+
+def _write_reply(journal: Journal, reply: Reply) -> None:
+    """Write what was said to the conversation; the model is the one that the turn calls."""
+    turn, message = journal.session.turn, reply.message
+    if message.get("content") or message.get("tool_calls"):
+        route = route_of_calls(journal.facts, turn)
+        source = MessageSource(kind="model", provider=route.provider, model=route.model)
+        journal.write(dict(message), source, {"message": same_as(reply.seq, "message")})
+
+
+def _run_calls(journal: Journal, reply: Reply, decision_id: str) -> None:
+    """Ask for the reply's calls; those that a guard holds back have their results at once."""
+    calls = reply.tool_calls
+    refused = refusals(reply.verdict, calls)
+    for position, made in enumerate(calls):
+        if made["id"] in refused or not _starts_child(journal, decision_id, made):
+            _request_tool(journal, reply.end.id, reply.seq, position, made)
+    hold_back(journal, reply.verdict, calls)
+    _send_tasks(journal, calls)
+    _refuse_unfit(journal, calls, reply.unfit)
     if not journal.facts.agent.has_worker:
         refuse_without_worker(journal)
 
 
-def _record_reply(
-    journal: Journal, call: Call, answer: ModelAnswered
-) -> tuple[int, ModelCallCompleted] | None:
-    """Record a whole reply; return its event with its number, `None` where it is refused.
+def _record_reply(journal: Journal, call: Call, answer: ModelAnswered) -> Reply | None:
+    """Record a whole reply and what the guards make of it; return `None` where it is refused.
 
     Source: 8.7, X-7.
     """
@@ -116,10 +164,12 @@ def _record_reply(
         private=answer.kept,
     )
     seq = journal.add(completed)
+    verdict = judge(journal, call, completed, answer.output_problem)
     drop_questions_about(journal, call.id, "call_settled")
     if journal.session.decides == "worker":
+        announce(journal, verdict)
         queue_finished(journal, "llm.finished", call, seq)
-    return seq, completed
+    return Reply(seq, completed, verdict, answer.unfit)
 
 
 def _starts_child(journal: Journal, decision_id: str, made: Mapping[str, Any]) -> bool:
@@ -143,19 +193,24 @@ def _send_tasks(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
             send(journal, {"session_id": call.session_id, "message": message}, None)
 
 
-def _refuse_unfit(journal: Journal, tool_calls: list[dict[str, Any]]) -> None:
-    """Settle calls that are never run: too large, or of a sub-agent and without a message.
+def _refuse_unfit(
+    journal: Journal, tool_calls: list[dict[str, Any]], unfit: Mapping[int, str]
+) -> None:
+    """Settle calls that are never run: too large, of a sub-agent and without a message, unfit.
 
-    Source: decision-protocol section 23, 8.7.
+    A client is never sent arguments that do not fit. Source: section 23, 8.7, U-5.
     """
     config = journal.facts.agent.config
-    for made in tool_calls:
+    for position, made in enumerate(tool_calls):
         call = journal.session.call(made["id"])
         if call and call.kind == "tool_call" and is_sub_agent(config, call.name):
             fail_tool(journal, call, ToolRefused(needs_message_text(call.name)), attempt=1)
         elif call and len(made["function"]["arguments"].encode()) > MAX_ARGUMENTS_BYTES:
             error = f"Arguments for {call.name} are over {MAX_ARGUMENTS_BYTES} bytes."
             fail_tool(journal, call, ToolRefused(error, detail={"reason": "too_large"}), attempt=1)
+        elif call and call.handler == "client" and position in unfit:
+            detail = {"reason": "tool_input_invalid"}
+            fail_tool(journal, call, ToolRefused(unfit[position], detail=detail), attempt=1)
 
 
 def _request_tool(

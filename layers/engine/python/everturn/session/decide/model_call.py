@@ -5,12 +5,12 @@ It must not know what a model answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from everturn.protocol.json_text import canonical
 from everturn.protocol.limits import MAX_LLM_CALLS_PER_TURN
 from everturn.session.decide.budgets import may_start
+from everturn.session.decide.notes import tell_final
 from everturn.session.decide.questions import queue
 from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.model_calls import (
@@ -23,40 +23,39 @@ from everturn.session.events.model_calls import (
 )
 from everturn.session.events.sessions import StepStarted
 from everturn.session.evolve_calls import route_of
-from everturn.session.facts import WORKERS_ROUTE, Facts, Route
+from everturn.session.facts import Route
 from everturn.session.journal import Journal
-from everturn.session.request import DERIVATION, build_request, digest, header_for
+from everturn.session.request import DERIVATION, build_request, digest
 from everturn.session.retries import model_retry
 from everturn.session.state import Call
+from everturn.session.turn_model import (
+    header_of_calls,
+    is_run_by_worker,
+    model_of_calls,
+    route_of_calls,
+)
 from everturn.session.window import BYTES_PER_TOKEN, start_for
 
 
-def is_run_by_worker(config: Mapping[str, Any]) -> bool:
-    """Return whether the model calls of a config go to the worker. Source: W-1."""
-    return config.get("handler") == "worker"
-
-
-def route_of_calls(facts: Facts) -> Route:
-    """Return where the agent's own model calls lead: to its worker, or to a provider."""
-    config = facts.agent.config
-    if is_run_by_worker(config):
-        return Route(WORKERS_ROUTE, config["model"], facts.route.context_window)
-    return facts.route
-
-
 def open_model_call(journal: Journal) -> None:
-    """Add a model call at the head and dispatch it; over a turn's limit of calls the turn fails."""
-    session = journal.session
-    turn, head = session.turn, session.head
+    """Add a model call at the head and dispatch it; over a turn's limit of calls the turn fails.
+
+    A turn that a guard took the tools from tells the model so before its last call.
+    """
+    turn, head = journal.session.turn, journal.session.head
     if turn is None or head is None:
         return
     if turn.model_calls >= MAX_LLM_CALLS_PER_TURN:
         limit = f"a turn may make {MAX_LLM_CALLS_PER_TURN} model calls"
         fail_turn(journal, limit, "budget_exceeded")
         return
-    agent, route = journal.facts.agent, route_of_calls(journal.facts)
+    if turn.is_final:
+        tell_final(journal, turn)
+    session = journal.session
+    head = session.head or head
+    agent, route = journal.facts.agent, route_of_calls(journal.facts, turn)
     is_workers = is_run_by_worker(agent.config)
-    header = header_for(agent, route, depth=len(session.ancestry))
+    header = header_of_calls(journal.facts, session)
     record_header(journal, header, route)
     answer_tokens = agent.config.get("max_completion_tokens") or route.default_max_tokens or 0
     reserved = len(canonical(header)) + answer_tokens * BYTES_PER_TOKEN
@@ -67,7 +66,7 @@ def open_model_call(journal: Journal) -> None:
         ModelCallRequested(
             turn_id=turn.id,
             id=journal.mint(),
-            model=agent.config["model"],
+            model=model_of_calls(journal.facts, turn),
             handler="worker" if is_workers else "server",
             format=agent.config.get("format") if is_workers else None,
             stream=turn.stream or bool(agent.config.get("stream")),

@@ -5,20 +5,26 @@ It must not start an attempt; that is `model_call`'s.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from everturn.session.commands import ModelFailure
 from everturn.session.decide.pausing import pause
 from everturn.session.decide.questions import drop_questions_about, queue_finished
 from everturn.session.decide.turn_end import end_step, fail_turn
 from everturn.session.events.decisions import DecisionCompleted, DecisionQueued
+from everturn.session.events.guards import ModelFellBack
 from everturn.session.events.model_calls import ModelCallCompleted, ModelCallErrored
+from everturn.session.ground import Ground
 from everturn.session.journal import Journal
-from everturn.session.proposal import Ground, proposal
+from everturn.session.proposal import proposal
 from everturn.session.refs import Ref
 from everturn.session.retries import max_attempts, wait_ms
 from everturn.session.state import Call
 from everturn.session.trigger import llm_finished
+from everturn.session.turn_model import fallback_after, model_of_calls
+
+OVER_BUDGET: Final = "budget_exceeded"
+"""Code of a call that no budget has room for. Source: decision-protocol Y-4."""
 
 
 def fail_attempt(
@@ -47,6 +53,8 @@ def fail_attempt(
         cost=failure.cost,
     )
     seq = journal.add(errored)
+    if not again and _falls_back(journal, call, failure):
+        return
     end_step(journal)
     if again:
         return
@@ -58,6 +66,30 @@ def fail_attempt(
         queue_finished(journal, "llm.finished", call, seq)
     else:
         pause_at_end(journal, errored, {})
+
+
+def _falls_back(journal: Journal, call: Call, failure: ModelFailure) -> bool:
+    """Have the turn go on with the next model of its config, where one is left.
+
+    The step stays open: whatever the command is, it ends with asking that model. Where the worker
+    decides or runs its calls, there is none; a budget that is used up is so for every model.
+    """
+    session, turn = journal.session, journal.session.turn
+    is_ours = session.decides == "engine" and call.handler == "server"
+    if turn is None or turn.id != call.turn_id or not is_ours or failure.code == OVER_BUDGET:
+        return False
+    model = fallback_after(journal.facts, turn)
+    if model is None:
+        return False
+    journal.add(
+        ModelFellBack(
+            turn_id=turn.id,
+            id=call.id,
+            from_model=model_of_calls(journal.facts, turn),
+            to_model=model,
+        )
+    )
+    return True
 
 
 def wants_pause(journal: Journal, wish: Literal["on_failure", "on_truncated"]) -> bool:

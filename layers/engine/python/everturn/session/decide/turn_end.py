@@ -67,10 +67,17 @@ def complete_turn(
         journal.add(SessionDone(turn_id=turn.id))
 
 
-def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None) -> None:
+def fail_turn(
+    journal: Journal,
+    error: str,
+    code: str | None,
+    detail: Any = None,
+    *,
+    refs: dict[str, Ref] | None = None,
+) -> None:
     """End the open turn as failed: nothing stays in flight, every tool call has its result.
 
-    Source: decision-protocol T-16.
+    `refs` tell where parts of the failure stand already. Source: decision-protocol T-16.
     """
     if journal.session.turn is None:
         return
@@ -80,7 +87,7 @@ def fail_turn(journal: Journal, error: str, code: str | None, detail: Any = None
         void_call(journal, call, "turn_failed", aborts=False)
     answer_open_tool_calls(journal, lambda _call_id: Closing(FAILED_BEFORE_RESULT))
     failure = TurnFailure(message=error, code=code, detail=detail)
-    complete_turn(journal, "failed", error=failure)
+    complete_turn(journal, "failed", error=failure, refs=refs)
 
 
 def void_open_calls(journal: Journal, reason: str) -> None:
