@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from everturn.commands.run_answers import ToolResult, find_run
+from everturn.commands.find_run import find_run
+from everturn.commands.run_answers import ToolResult
 from everturn.commands.start_run import BASE_AGENT, Started
 from everturn.ports.callers import Caller
 from everturn.ports.runs import Feedback
@@ -190,6 +191,7 @@ def test_a_run_that_never_was_and_one_of_a_deleted_session_are_not_there() -> No
     key = SessionKey(TENANT, started.session_id)
     created = runs.world.head(started.session_id).created
     place = runs.index.place(TENANT, started.run_id)
+    assert place is not None
     runs.world.store.mark_deleted(key, created, "m1", 0)
 
     for run_id in ("nothing", started.run_id):
@@ -200,9 +202,8 @@ def test_a_run_that_never_was_and_one_of_a_deleted_session_are_not_there() -> No
     runs.world.store.release_id(key, created, 0)
     again = runs.world.submit("Hello", session=key.session)
     assert again.session_id == key.session
-    runs.index.place = lambda _tenant, _run: place  # type: ignore[method-assign]  # a pointer that is left
     with pytest.raises(UnknownRun):
-        find_run(runs.index, runs.change, MACHINE, started.run_id)
+        find_run(runs.world.store, MACHINE, place)
 
 
 # ---- stops
