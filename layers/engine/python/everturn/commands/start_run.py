@@ -14,6 +14,8 @@ from everturn.commands.reading import seen_by, unreadable_hidden
 from everturn.commands.second_look import looked_at_again
 from everturn.commands.submit_input import KeepUploads
 from everturn.commands.vanishing import vanishing
+from everturn.errors import TransientError
+from everturn.observability import logger
 from everturn.ports.callers import Caller
 from everturn.ports.sessions import Head, SessionKey
 from everturn.session.commands import SubmitInput
@@ -27,6 +29,9 @@ from everturn.store.codec import refusal
 BASE_AGENT: Final = "runs"
 """The agent of runs that name none: its tools are those registered with the tenant, its worker
 runs them, and its model is what a run without one gets. It need not be there."""
+
+READER_COMES_MS: Final = 10_000
+"""How long after its start a run is streamed for a reader who has not come yet."""
 
 DEFAULT_OWNER: Final = Owner(id="default")
 """Whom an API key acts for. Source: decision-protocol O-13."""
@@ -141,7 +146,18 @@ class StartRun:
         )
         decided = decide(session, command)
         self._keep_uploads(key.tenant, wanted.messages)
+        if decided.session.turn is not None and decided.session.turn.id == started.run_id:
+            self._expect_reader(key, head.created if head else stamp.uuid(3))
         change.append(key, head, decided, stamp)
+
+    def _expect_reader(self, key: SessionKey, created: str) -> None:
+        """Have what is streamed kept from its first word on: clients open the stream at once."""
+        change = self._change
+        until_ms = change.clock.now_ms() + READER_COMES_MS
+        try:
+            change.store.reader_until(key, until_ms, created)
+        except TransientError as error:
+            logger.warning("a reader was not announced", reason=type(error).__name__)
 
 
 def _owner(caller: Caller) -> Owner:

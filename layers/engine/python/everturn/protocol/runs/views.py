@@ -58,7 +58,9 @@ class FailureReason(RunsView):
     """Why a run failed, for programs."""
 
     error_class: str
-    code: str
+    code: Maybe[str] = None
+    """Where it says more than the class."""
+
     finish_reason: Maybe[str] = None
 
 

@@ -33,6 +33,9 @@ from everturn.session.state import Call, Decision
 NOT_STARTED: Final = "Not started: "
 """How the error of a tool call begins that certainly never ran. Source: agent-session 6."""
 
+CLIENT_LAPSED: Final = "Timed out waiting for the client's tool result"
+"""What a model reads of a tool that its client did not answer in time. Source: agent-runs 5."""
+
 OUTCOME_UNKNOWN: Final = (
     "The outcome of this call is unknown: it was started, and its end was not seen. It may have "
     "taken effect. Find out before doing it again; it was not repeated."
@@ -141,6 +144,8 @@ def lapse_tool(journal: Journal, call: Call) -> None:
             outcome_unknown(journal, call, "")
             return
         error = f"{NOT_STARTED}{error}"
+    if call.handler == "client":
+        error = CLIENT_LAPSED
     lapsed = ToolRefused(error, retryable=call.handler == "worker", code="deadline_exceeded")
     fail_tool(journal, call, lapsed)
 
