@@ -69,10 +69,10 @@ class Inbox:
         turn_id = given.turn_id or self._change.stamp().uuid(1)
 
         def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            self._keep_uploads(caller.tenant, [message])
             return EnqueueItem(stamp, facts, message, turn_id, given.wakeup)
 
         decided = self._change(caller, session_id, make)
-        self._keep_uploads(caller.tenant, [message])
         items = [one.item_id for one in decided.events if isinstance(one, InboxEnqueued)]
         return Enqueued(turn_id, items[0]) if items else Enqueued(turn_id, None, "queued")
 
@@ -81,10 +81,10 @@ class Inbox:
         content = to_json(parse(INBOX_EDIT, body))["content"]
 
         def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            self._keep_uploads(caller.tenant, [{"content": content}])
             return EditItem(stamp, facts, item_id, content)
 
         self._change(caller, session_id, make)
-        self._keep_uploads(caller.tenant, [{"content": content}])
 
     def drop(self, caller: Caller, session_id: str, item_id: str) -> None:
         """Remove a message that waits. Raises `UnknownItem`. Source: IB-5."""
