@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from counting import COUNTING
 from transcripts.ledger import LEDGER
 
 pytest_plugins = ["providers.servers"]
@@ -42,6 +43,15 @@ def pytest_collection_finish() -> None:
     """Spare the collector of garbage what stays: thousands of tests, and all that they import."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Count coverage where that is wanted."""
+    COUNTING.in_test_of(item.path)
+    return (yield)
+
+
+pytest_runtest_protocol = pytest.hookimpl(wrapper=True)(pytest_runtest_protocol)
 
 
 class OutsideNetwork(Exception):

@@ -1,112 +1,126 @@
-"""The use cases of runs in a world in memory, and what they are asked for. No test lives here."""
+"""Runs in an engine in memory, and ways to read them. No test lives here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from everturn.commands.agent_sessions import AgentSessions
-from everturn.commands.change import ChangeSession
-from everturn.commands.inbox import Inbox
-from everturn.commands.run_answers import RunAnswers
-from everturn.commands.run_specs import RunSpecs
-from everturn.commands.start_run import BASE_AGENT, Started, StartRun, Wanted
-from everturn.ports.callers import Caller, Who
+from everturn.commands.read_run import ReadRun, RunStreamed
+from everturn.commands.run_answers import RunAnswers, ToolResult
+from everturn.commands.start_run import Started, StartRun, Wanted
+from everturn.ports.callers import Caller
+from everturn.ports.runs import RunPlace
 from everturn.ports.sessions import SessionKey
-from everturn.session.events.sessions import Owner
-from everturn.session.facts import Facts
+from everturn.ports.streams import Delta
+from everturn.runs.frames import RunFrame
 from everturn.session.inbox_commands import RunOrder
+from everturn.store.memory import InMemorySessionStore
 from everturn.store.memory_runs import InMemoryRuns
 from unit.drive.doubles import FrozenClock
-from unit.drive.world import MACHINE, TENANT, World
+from unit.drive.world import AGENT, MACHINE, TENANT, World
 
-ANN = Caller(TENANT, Who.FRONTEND, owner=Owner(id="ann"), scopes=("runs:write",))
-BOB = Caller(TENANT, Who.FRONTEND, owner=Owner(id="bob"), scopes=("runs:write",))
-RIVAL = Caller("rival")
-PLAIN: dict[str, Any] = {"model": "demo:demo", "tools": [], "stream": True}
-LOCAL: dict[str, Any] = {
-    **PLAIN,
-    "tools": [{"name": "look", "description": "", "handler": "client", "input": {}}],
+ASK = {"name": "ask", "description": "Asks.", "handler": "client"}
+SPEC: dict[str, Any] = {
+    "modelId": "demo:demo",
+    "tools": [{"kind": "a2a_local", "name": "ask", "agentCard": {"name": "HR"}}],
 }
-CALLS_LOOK = "[[call:look {}]][[turn]][[say:Seen {{result}}]]"
-
-
-def anything(_tenant: str, _facts: Facts) -> None:
-    """Check no route."""
+CONFIG = {name: AGENT[name] for name in ("model", "stream", "retry")} | {
+    "tools": [*AGENT["tools"], ASK]
+}
 
 
 @dataclass
-class Runs:
-    """A world, and its use cases of runs."""
+class RunCase:
+    """A deployment in memory with runs."""
 
-    world: World = field(default_factory=lambda: World(clock=FrozenClock()))
-    check: Callable[[str, Facts], None] = anything
-    kept: list[Any] = field(default_factory=list)
-    """Messages whose uploads were kept, with how many commits there were."""
-
-    index: InMemoryRuns = field(init=False)
+    store: InMemorySessionStore = field(default_factory=InMemorySessionStore)
+    world: World = field(init=False)
+    started: Started = field(init=False)
 
     def __post_init__(self) -> None:
-        self.index = InMemoryRuns(self.world.store)
-
-    @property
-    def change(self) -> ChangeSession:
-        return self.world.changer()
-
-    @property
-    def starting(self) -> StartRun:
-        return StartRun(self.change, self.check, self._keep)
-
-    @property
-    def answers(self) -> RunAnswers:
-        return RunAnswers(self.change, self.index)
-
-    @property
-    def sessions(self) -> AgentSessions:
-        return AgentSessions(self.change, self.index)
-
-    @property
-    def inbox(self) -> Inbox:
-        return Inbox(self.change, self._keep)
-
-    @property
-    def specs(self) -> RunSpecs:
-        return RunSpecs(self.world.directory, self.world.catalogue_of)
-
-    def _keep(self, tenant: str, messages: Any) -> None:
-        heads = [self.world.store.head(key) for key in self.world.store.keys(tenant)]
-        seqs = sum(head.session.seq for head in heads if head)
-        self.kept.append(([one["content"] for one in messages], seqs))
+        self.world = World(clock=FrozenClock(), store=self.store)
+        self.runs: InMemoryRuns = InMemoryRuns(self.store)
 
     def start(
-        self,
-        text: str = "[[say:Hi]]",
-        *,
-        caller: Caller = MACHINE,
-        session: str | None = None,
-        config: Mapping[str, Any] | None = PLAIN,
-        agent: str = BASE_AGENT,
-        client: Mapping[str, Any] | None = None,
-    ) -> Started:
-        """Start a run with one message."""
-        order = RunOrder({"spec": {"prompt": text}}, config, client)
+        self, text: str, *, session: str | None = None, caller: Caller = MACHINE, **run: Any
+    ) -> str:
+        """Ask for a run with one message; return its id."""
+        order = RunOrder({"spec": SPEC, **run}, CONFIG)
         message = {"role": "user", "content": text}
-        return self.starting(caller, Wanted(agent, order, (message,), session))
+        start = StartRun(self.world.changer(), lambda _tenant, _facts: None)
+        self.started = start(caller, Wanted("helper", order, (message,), session))
+        return self.started.run_id
 
-    def begin(self, *, caller: Caller = MACHINE, agent: str = BASE_AGENT, **run: Any) -> str:
-        """Make a session without a run; return its id."""
-        config = run.pop("config", PLAIN)
-        order = RunOrder({"spec": {}, **run}, config)
-        return self.starting.begin(caller, agent, order)[0]
+    @property
+    def key(self) -> SessionKey:
+        return SessionKey(TENANT, self.started.session_id)
 
-    def texts(self, session_id: str) -> list[Any]:
-        """Return what was said in a session, in order."""
-        return [content for _, content in self.world.texts(session_id)]
+    def answers(self) -> RunAnswers:
+        return RunAnswers(self.world.changer(), self.runs)
 
-    def outcome(self, started: Started) -> str | None:
-        """Return how a run ended, `None` while it has not."""
-        found = self.world.store.head_and_turn(
-            SessionKey(TENANT, started.session_id), started.run_id
-        )[1]
-        return found.outcome if found else None
+    def answer(self, run_id: str, tool_use_id: str, text: str) -> None:
+        """Answer a tool of the client's."""
+        self.answers().tool_result(MACHINE, run_id, ToolResult(tool_use_id, text))
+
+    def read(self, sleep: Callable[[float], None] | None = None, wait_s: float = 2) -> ReadRun:
+        clock = self.world.clock
+        return ReadRun(self.store, self.runs, clock, sleep or clock.sleep, wait_s)
+
+    def frames(self, run_id: str, after: int = 0) -> tuple[RunFrame, ...]:
+        """Return what one answer has."""
+        return self.read().stream(MACHINE, run_id, after).frames
+
+    def all_frames(self, run_id: str) -> list[RunFrame]:
+        """Return a whole run, read as often as it takes."""
+        seen: list[RunFrame] = []
+        while not seen or seen[-1].type not in {"result", "error", "cancelled"}:
+            seen += self.frames(run_id, seen[-1].seq if seen else 0)
+        return seen
+
+    def says(self, n: int, text: str) -> None:
+        """Keep a piece of the answer in flight."""
+        call = next(one for one in self.head.session.calls if one.kind == "llm_call")
+        seq = max(
+            seq
+            for commit in self.world.log(self.key.session)
+            for seq, event in commit.numbered()
+            if event.type == "llm.call.dispatched"
+        )
+        kept = Delta(seq, n, call.id, call.attempt, call.turn_id, {"text": text})
+        self.store.put_delta(self.key, kept, 0)
+
+    @property
+    def head(self) -> Any:
+        return self.world.head(self.key.session)
+
+
+class Elsewhere(InMemoryRuns):
+    """An index that leads to one place, whatever is there."""
+
+    def __init__(self, store: InMemorySessionStore, place: RunPlace) -> None:
+        super().__init__(store)
+        self._place = place
+
+    def place(self, _tenant: str, _run_id: str) -> RunPlace:
+        return self._place
+
+
+class Sleeper:
+    """Sleeps on a clock, and does something before the n-th time it wakes."""
+
+    def __init__(self, clock: FrozenClock, **acts: Callable[[], None]) -> None:
+        """`acts` are named `at1`, `at2` and so on."""
+        self._clock = clock
+        self._acts = acts
+        self.slept: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self._clock.sleep(seconds)
+        self._acts.get(f"at{len(self.slept)}", lambda: None)()
+
+
+def types(streamed: RunStreamed | tuple[RunFrame, ...] | list[RunFrame]) -> list[str]:
+    frames = streamed.frames if isinstance(streamed, RunStreamed) else streamed
+    return [frame.type for frame in frames]

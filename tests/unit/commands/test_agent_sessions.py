@@ -11,7 +11,7 @@ from everturn.commands.agent_sessions import BATCH, LOOKED_AT, Filter
 from everturn.ports.callers import Caller
 from everturn.ports.sessions import SessionKey
 from everturn.rejections import InvalidId, UnknownSession
-from unit.commands.running import ANN, BOB, LOCAL, PLAIN, RIVAL, Runs
+from unit.commands.asking_for_runs import ANN, BOB, LOCAL, PLAIN, RIVAL, Runs
 from unit.drive.doubles import NOON_MS
 from unit.drive.world import MACHINE, TENANT
 

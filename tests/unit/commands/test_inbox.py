@@ -18,7 +18,7 @@ from everturn.rejections import (
     UnknownItem,
     UnknownSession,
 )
-from unit.commands.running import ANN, BOB, RIVAL, Runs
+from unit.commands.asking_for_runs import ANN, BOB, RIVAL, Runs
 from unit.commands.test_submit_input import LosingStore
 from unit.drive.doubles import FrozenClock
 from unit.drive.world import MACHINE, World

@@ -11,7 +11,7 @@ from everturn.ports.callers import Caller
 from everturn.ports.runs import Feedback
 from everturn.ports.sessions import SessionKey
 from everturn.rejections import RunTerminal, UnknownRun, UnknownToolUse
-from unit.commands.running import ANN, BOB, CALLS_LOOK, LOCAL, RIVAL, Runs
+from unit.commands.asking_for_runs import ANN, BOB, CALLS_LOOK, LOCAL, RIVAL, Runs
 from unit.commands.test_submit_input import LosingStore
 from unit.drive.doubles import FrozenClock, answered
 from unit.drive.world import MACHINE, TENANT, World

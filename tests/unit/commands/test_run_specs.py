@@ -10,7 +10,7 @@ from everturn.commands.run_specs import RunSpecs, default_model
 from everturn.commands.start_run import BASE_AGENT
 from everturn.llm.catalogue import Catalogue, ModelFacts, Route
 from everturn.rejections import InvalidModel, InvalidRequest, UnknownAgent
-from unit.commands.running import Runs
+from unit.commands.asking_for_runs import Runs
 from unit.drive.doubles import says
 from unit.drive.world import TENANT
 

@@ -19,7 +19,7 @@ from everturn.rejections import (
 )
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.sessions import SessionCreated
-from unit.commands.running import ANN, BOB, LOCAL, PLAIN, RIVAL, Runs
+from unit.commands.asking_for_runs import ANN, BOB, LOCAL, PLAIN, RIVAL, Runs
 from unit.commands.test_submit_input import LosingStore
 from unit.drive.doubles import FrozenClock, says
 from unit.drive.world import MACHINE, TENANT, World
