@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ def named(runs: Runs, wanted: Filter, caller: Caller = MACHINE) -> list[str]:
     return [line.name for line in runs.sessions.lines(caller, wanted).lines]
 
 
-def several(*names: str, runs: Runs | None = None, **more: object) -> Runs:
+def several(*names: str, runs: Runs | None = None, **more: Any) -> Runs:
     """Return sessions of these names, made a minute apart in that order."""
     made = runs or Runs()
     for name in names:
@@ -247,7 +249,7 @@ def test_a_session_that_has_the_id_of_a_deleted_one_is_no_session_of_runs() -> N
     runs.world.store.erase(key, created, lambda: False)
     runs.world.store.release_id(key, created, 0)
     runs.world.submit("Hello", session=line.session_id)
-    runs.index.described = lambda _keys: about  # type: ignore[method-assign]  # it was read before
+    runs.index.described = lambda sessions: about  # type: ignore[method-assign]  # it was read before  # noqa: ARG005
 
     assert named(runs, Filter()) == []
 
