@@ -53,7 +53,8 @@ def begun(
 ) -> Head:
     """Write a session with an open run."""
     private = StartedPrivate(run_seq=2)
-    events = [created(key.session), asked(run_id), TurnStarted(turn_id=run_id, private=private)]
+    started = TurnStarted(turn_id=run_id, private=private)
+    events: list[Event] = [created(key.session), asked(run_id), started]
     return store.append(commit(key, None, events, incarnation, created=incarnation))
 
 
@@ -61,7 +62,8 @@ def described(
     store: SessionStore, key: SessionKey, incarnation: str = CREATED, **description: Any
 ) -> Head:
     """Write a session that waits for its first run."""
-    events = [created(key.session), SessionDescribed(description={"spec": {}, **description})]
+    about = SessionDescribed(description={"spec": {}, **description})
+    events: list[Event] = [created(key.session), about]
     return store.append(commit(key, None, events, incarnation, created=incarnation))
 
 

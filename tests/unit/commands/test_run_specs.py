@@ -82,10 +82,11 @@ def test_a_run_of_an_agent_goes_by_its_config_and_brings_tools_along() -> None:
     assert names == ["look", "send", "put", "wave"]
 
 
-def test_an_agent_that_is_not_there_is_unknown() -> None:
-    for pinned in (None, {}):
-        with pytest.raises(UnknownAgent):
-            Runs().specs.resolve(TENANT, {"agentId": "nobody"}, pinned=pinned)
+@pytest.mark.parametrize("pinned", [None, {}])
+def test_an_agent_that_is_not_there_is_unknown(pinned: dict[str, Any] | None) -> None:
+    """Also for a session in which its worker decided: that has left no config."""
+    with pytest.raises(UnknownAgent):
+        Runs().specs.resolve(TENANT, {"agentId": "nobody"}, pinned=pinned)
 
 
 def test_a_session_whose_agent_was_deleted_goes_by_what_it_began_with() -> None:
