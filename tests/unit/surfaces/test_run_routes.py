@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from everturn.observability import metrics
+from everturn.protocol.client_token import SCOPES
 from everturn.surfaces.routes import ROUTES, WORKSPACE
 from unit.surfaces.asking import API_KEY, RIVAL_KEY, Surfaces
 
@@ -154,12 +155,16 @@ def test_a_run_that_cannot_be_is_not_there(run_id: str, method: str, rest: str) 
 
 def test_a_run_is_its_owners_alone() -> None:
     surfaces = Surfaces()
-    told = started(surfaces, {"prompt": "[[say:Hi]]"}, key=surfaces.token("ann"))
+    told = started(surfaces, {"prompt": "[[say:Hi]]"}, key=surfaces.token("ann", scopes=SCOPES))
     path = f"{RUNS}/{told['runId']}"
 
     answers = [
         surfaces.http("GET", path, key=key)[0]
-        for key in (surfaces.token("ann"), surfaces.token("bob"), API_KEY)
+        for key in (
+            surfaces.token("ann", scopes=SCOPES),
+            surfaces.token("bob", scopes=SCOPES),
+            API_KEY,
+        )
     ]
 
     assert answers == [200, 404, 200]
@@ -174,7 +179,7 @@ def test_another_workspace_is_the_same_404_for_a_key_and_for_a_token(route: Any)
     path = path.replace("{session_id}", "s1")
 
     of_key = surfaces.http(route.method, path, {})
-    of_token = surfaces.http(route.method, path, {}, key=surfaces.token("ann"))
+    of_token = surfaces.http(route.method, path, {}, key=surfaces.token("ann", scopes=SCOPES))
     theirs = surfaces.http(route.method, path.replace("rival", "acme"), {}, key=RIVAL_KEY)
     nowhere = surfaces.http(route.method, path.replace("rival", "nowhere"), {})
 
