@@ -13,7 +13,6 @@ import jwt
 
 from e2e.client import Client, judged, message_body, new_id
 from e2e.waiting import until
-from everturn.protocol.client_token import SCOPES
 from everturn_local.runtime import LocalRuntime
 
 OWNER = "u1"
