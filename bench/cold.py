@@ -17,7 +17,7 @@ SHOWN: Final = 10
 
 READY: Final = {
     "http_api": "surfaces.http_api()",
-    "reader": "surfaces.events_api()",
+    "reader": "surfaces.reader_api()",
     "websocket": "surfaces.sockets()",
     "authorizer": "use_cases.callers()",
     "driver": "use_cases.advance_session()",

@@ -151,11 +151,11 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
 ) -> None:
     """Run the whole stack on this machine until Ctrl-C."""
     from everturn_local.bootstrap import (  # noqa: PLC0415  # moto is heavy: `--help` should not wait for it
-        DEMO_AGENT,
         open_access,
         register_sample_agent,
         set_provider,
     )
+    from everturn_local.pointing import lines, runs_client  # noqa: PLC0415
     from everturn_local.runtime import LocalRuntime  # noqa: PLC0415
 
     told: list[int] = []  # no lock: a second signal comes while the first one is handled
@@ -187,6 +187,7 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
                 "ws_url": access.ws_url,
                 "api_key": access.api_key,
                 "workspace": access.workspace,
+                "runs_client": runs_client(access),
             }
             if workers:
                 about["workers"] = workers
@@ -199,16 +200,8 @@ def dev(  # noqa: PLR0913, PLR0917  # one for each option
                 }
             print(json.dumps(about), flush=True)
         else:
-            console.print(f"HTTP       {access.http_url}", highlight=False)
-            console.print(f"WebSocket  {access.ws_url}", highlight=False)
-            console.print(f"API key    {access.api_key}", highlight=False)
-            console.print(f"Workspace  {access.workspace}", highlight=False)
-            console.print(f"Agent      {DEMO_AGENT}", highlight=False)
-            for arn in workers.values():
-                console.print(f"Worker     {arn}", highlight=False)
-            console.print("Ctrl-C stops it. For `everturn agents`, `sessions` and `send`:")
-            console.print(f"export EVERTURN_URL={access.http_url}", highlight=False)
-            console.print(f"export EVERTURN_API_KEY={access.api_key}", highlight=False)
+            for line in lines(access, [*workers.values()]):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
         while not told:
             time.sleep(LOOK_FOR_SIGNALS_S)
         console.print("stopping")

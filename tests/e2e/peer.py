@@ -12,7 +12,7 @@ from typing import Any
 
 class _Peer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        port = self.server.server_address[1]
+        port = int(self.headers["host"].rpartition(":")[2])
         self._answer(
             {
                 "protocolVersion": "0.3.0",

@@ -44,7 +44,8 @@ BAD = (As.NOBODY, As.GARBAGE, As.EXPIRED)
 
 def mint(client: Client, owner: str = OWNER, **more: Any) -> str:
     """Return a client token of an owner of the client's tenant."""
-    answer = client.http.post("/v1/client-tokens", json={"identity": {"id": owner}, **more})
+    wanted = {"identity": {"id": owner}, "scopes": [*SCOPES], **more}
+    answer = client.http.post("/v1/client-tokens", json=wanted)
     assert answer.status_code == httpx.codes.CREATED, answer.text
     token: str = answer.json()["token"]
     return token

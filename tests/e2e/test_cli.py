@@ -36,7 +36,7 @@ def test_dev_says_where_it_is_serves_and_stops_cleanly_when_told(number: signal.
         status = dev.run.wait(STOPS_WITHIN_S + 5)
         rest, errors = dev.output()
 
-    assert sorted(about) == ["api_key", "http_url", "workspace", "ws_url"]
+    assert sorted(about) == ["api_key", "http_url", "runs_client", "workspace", "ws_url"]
     assert ended.answer == "echo: hello"
     assert status == 0
     assert time.monotonic() - before < STOPS_WITHIN_S
@@ -56,9 +56,20 @@ def test_dev_takes_its_port_its_key_and_its_workspace() -> None:
         "ws_url": about["ws_url"],
         "api_key": "evt_mine",
         "workspace": "acme",
+        "runs_client": {**about["runs_client"], "api_key": "evt_mine", "workspace_slug": "acme"},
     }
     assert about["ws_url"].startswith(f"ws://127.0.0.1:{port}/")
     assert agent.status_code == 200
+
+
+def test_dev_says_how_the_published_client_gets_in() -> None:
+    told: dict[str, Any] = {}
+    with everturn_dev() as (_, about):
+        exec(about["runs_client"]["python"], told)  # noqa: S102  # as a user pastes it
+
+        answer = told["client"].run_agent(system_prompt="Be kind.", prompt="hello")
+
+    assert answer.text == "echo: hello"
 
 
 def test_dev_stops_in_the_middle_of_a_turn() -> None:

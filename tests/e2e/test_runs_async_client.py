@@ -144,6 +144,7 @@ async def sent(runs: AsyncMantyxClient, session_id: str, prompt: str) -> str:
     """Send a message to a session, and return its run; nobody waits for it."""
     path = f"/agent-sessions/{session_id}/messages"
     answer = await runs._request("POST", path, {"prompt": prompt})
+    assert answer is not None
     return str(answer["runId"])
 
 
@@ -161,6 +162,7 @@ def test_messages_that_come_while_a_run_is_open_wait_in_their_order(client: Clie
             for name in ("one", "two", "three")
         ]
         waiting = await runs._request("GET", f"/agent-runs/{run_ids[2]}")
+        assert waiting is not None
         results = await asyncio.gather(*(driven(runs, run_id) for run_id in run_ids))
         return waiting["status"], results
 

@@ -246,7 +246,7 @@ def test_a_loop_is_nudged_and_then_cut_off(client: Client, runs: MantyxClient) -
         prompt="[[call:recall]][[turn]]" * 8 + "[[say:enough]]",
         tools=[define_local_tool(name="recall", execute=recall)],
         tool_budgets={},
-        loop_detection={"consecutive_threshold": 2, "hard_cutoff_threshold": 4},
+        loop_detection={"consecutiveThreshold": 2, "hardCutoffThreshold": 4},
         on_event=events.append,
     )
 
@@ -264,11 +264,15 @@ def test_a_tool_over_its_budget_is_not_run(client: Client, runs: MantyxClient) -
     events: list[Any] = []
     ran: list[Any] = []
 
+    def look(args: Any) -> str:
+        ran.append(args)
+        return "seen"
+
     result = runs.run_agent(
         system_prompt=KIND,
         prompt='[[call:look {"n": 1}]][[turn]][[call:look {"n": 2}]][[say:{{result}}]]',
-        tools=[define_local_tool(name="look", execute=lambda args: ran.append(args) or "seen")],
-        tool_budgets={"look": {"max_calls": 1}},
+        tools=[define_local_tool(name="look", execute=look)],
+        tool_budgets={"look": {"maxCalls": 1}},
         on_event=events.append,
     )
 

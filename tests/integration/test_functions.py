@@ -113,6 +113,16 @@ def test_reader_streams_what_lies_after_the_cursor(stack: Deployed) -> None:
     assert answer["body"].startswith("id: 1.0-0\nevent: session.created\ndata: {")
 
 
+def test_reader_streams_runs_as_well(stack: Deployed) -> None:
+    path = "/api/v1/workspaces/{slug}/agent-runs/{run_id}/stream"
+    named = {"slug": TENANT, "run_id": "none"}
+    asked = {"routeKey": f"GET {path}", "rawPath": path.format(**named), "pathParameters": named}
+
+    answer = invoke(stack, "reader", sample("reader") | asked)
+
+    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (404, "unknown_run")
+
+
 def test_authorizer_lets_a_known_key_in_and_no_unknown_one(stack: Deployed) -> None:
     event = sample("authorizer")
     liar = {**event, "headers": {"Authorization": "Bearer nobody's"}}

@@ -153,7 +153,7 @@ def _security(route: Route) -> list[Schema]:
         case Who.ANYONE:
             return []
         case Who.FRONTEND:
-            return [*KEYS, {"clientToken": [route.scope]}]
+            return [*KEYS, {"clientToken": [one for one in (route.scope, route.also) if one]}]
         case Who.MACHINE:
             return KEYS
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from contract.store.conftest import BUCKET, Aws
 from everturn.commands.delete_session import FinishDeletions
+from everturn.ports.runs import Feedback, RunPlace
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Owner, SessionKey
 from everturn.ports.streams import Delta, Watcher
 from everturn.protocol.ids import uuid7
+from everturn.session.events.runs import RunRequested
+from everturn.session.events.sessions import StartedPrivate, TurnCompleted, TurnStarted
+from everturn.session.events.stored import Event
+from everturn.store.runs import DynamoRuns
 from sample_events import NOON_MS, commit, id_of, message, plain_turn
 
 NOON_S = NOON_MS // 1000
@@ -81,7 +87,17 @@ def fill(aws: Aws, key: SessionKey) -> None:
     """Write a session of some commits, one with objects, and what stands beside it."""
     head = begun(aws.store(), key)
     events = [message(f"m{n}", n + 3, LARGE + str(n)) for n in range(2)]
-    aws.store().append(commit(key, head, events, "large"))
+    head = aws.store().append(commit(key, head, events, "large"))
+    run_id = f"run-of-{key.session}"
+    ran: list[Event] = [
+        RunRequested(turn_id=run_id, run={}),
+        TurnStarted(turn_id=run_id, private=StartedPrivate(run_seq=head.session.seq + 1)),
+        TurnCompleted(turn_id=run_id, outcome="done"),
+    ]
+    aws.store().append(commit(key, head, ran, "run"))
+    client: Any = aws.dynamodb.client
+    place = RunPlace(run_id, key.session, head.session.seq + 1, OLD)
+    DynamoRuns(aws.table, client).put_feedback(key.tenant, place, Feedback("f1", "UP"))
 
 
 def swept(aws: Aws, time: Time) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -28,6 +29,9 @@ from everturn.commands.delete_session import DeleteSession, FinishDeletions
 from everturn.ports.callers import Caller
 from everturn.ports.sessions import SessionKey
 from everturn.ports.streams import Watcher
+from everturn.session.events.runs import RunRequested
+from everturn.session.events.sessions import StartedPrivate, TurnCompleted, TurnStarted
+from everturn.session.events.stored import Event
 from everturn.store.blobs import S3Blobs
 from everturn.store.deletions import BATCH
 from everturn.store.dynamo import DynamoSessionStore
@@ -160,6 +164,32 @@ def test_more_items_than_one_transaction_takes_are_deleted(aws: Aws, key: Sessio
     assert [item["sk"]["S"] for item in aws.items()] == ["HEAD"]
     assert max(sizes) == BATCH + 1
     assert len(sizes) == 3
+
+
+@pytest.mark.parametrize("kill_at", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_no_pointer_to_a_run_outlives_the_record_that_leads_to_it(
+    aws: Aws, key: SessionKey, kill_at: int
+) -> None:
+    """Records and pointers do not fit into one transaction, and the eraser dies between two."""
+    head = aws.store().append(commit(key, None, [created(key.session)], created=OLD))
+    for n in range(BATCH):
+        turn: list[Event] = [
+            RunRequested(turn_id=f"run-{n}", run={}),
+            TurnStarted(turn_id=f"run-{n}", private=StartedPrivate(run_seq=3 * n + 2)),
+            TurnCompleted(turn_id=f"run-{n}", outcome="done"),
+        ]
+        head = aws.store().append(commit(key, head, turn, f"{n}"))
+    aws.store().mark_deleted(key, OLD, "m1", NOON_S)
+
+    with suppress(Killed):
+        dying(aws, kill_at).erase(key, OLD, never)
+
+    left = {item["pk"]["S"]: item["sk"]["S"] for item in aws.items()}
+    sks = {item["sk"]["S"] for item in aws.items()}
+    pointers = [pk.rpartition("#")[2] for pk in left if pk.startswith("RUN#")]
+    assert all(f"TURN#{run_id}" in sks for run_id in pointers)
+    assert aws.store().erase(key, OLD, never)
+    assert [item["sk"]["S"] for item in aws.items()] == ["HEAD"]
 
 
 def test_time_is_looked_at_after_every_batch(aws: Aws, key: SessionKey) -> None:

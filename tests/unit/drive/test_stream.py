@@ -252,3 +252,14 @@ def test_a_subscription_to_another_turn_gets_neither_deltas_nor_events() -> None
     assert isinstance(skipped, EventPush)
     assert skipped.envelope is None
     assert len(case.pushes("c2")) == 2
+
+
+def test_thoughts_and_words_that_were_held_back_together_go_out_apart() -> None:
+    case = Case()
+    case.stream.delta("call", 1, StreamDelta(reasoning="Hm"))
+    case.stream.delta("call", 1, StreamDelta(text="Hi", finish_reason="stop"))
+
+    case.stream.watched_by(READER)
+
+    kept = [(one.n, one.body) for one in case.store.deltas(KEY, 0, 0, 100)]
+    assert kept == [(1, {"reasoning": "Hm"}), (2, {"text": "Hi", "finish_reason": "stop"})]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everturn.protocol.llm import StreamDelta, ToolCallDelta
-from everturn.push.coalesce import MAX_CHARS, Coalescer, merged
+from everturn.push.coalesce import MAX_CHARS, Coalescer, apart, merged
 
 TEXTS = st.none() | st.text(max_size=12)
 CHUNKS = st.builds(
@@ -120,3 +120,15 @@ def test_what_outgrows_a_frame_does_not_wait() -> None:
 
     assert ready == [StreamDelta(text="b" * MAX_CHARS)]
     assert coalescer.flush() == [StreamDelta(text="b" * 5)]
+
+
+@given(deltas=st.lists(DELTAS, max_size=6))
+def test_pieces_that_are_taken_apart_say_the_same_and_never_two_things(
+    deltas: list[StreamDelta],
+) -> None:
+    pieces = merged(deltas)
+
+    parts = [part for piece in pieces for part in apart(piece)]
+
+    assert shown(parts) == shown(pieces)
+    assert not [one for one in parts if one.reasoning and (one.text or one.tool_calls)]

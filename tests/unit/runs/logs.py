@@ -147,6 +147,7 @@ def data_of(frames: Iterable[RunFrame], kind: str) -> list[dict[str, Any]]:
     return [frame.data for frame in frames if frame.type == kind]
 
 
+FLIPS = st.booleans()
 OTHERS: tuple[Event, ...] = (
     TurnStalled(turn_id="other"),
     found("elsewhere", turn_id="other"),
@@ -180,7 +181,7 @@ def runs(draw: st.DrawFn) -> tuple[tuple[Logged, ...], list[Delta]]:
             streamed.append((len(parts), draw(st.integers(0, 3))))
             parts.append(dispatched(call_id, step, attempt))
             others()
-            while late and draw(st.booleans()):
+            while draw(FLIPS) and late:
                 parts.append((late.pop(),))
             if attempt < attempts:
                 parts.append((broke(call_id, attempt),))
@@ -188,11 +189,11 @@ def runs(draw: st.DrawFn) -> tuple[tuple[Logged, ...], list[Delta]]:
         parts.append((replied(call_id, "Hm", *tools, attempt=attempts),))
         for one in tools:
             parts.append((tool(one, draw(st.sampled_from(["worker", "client"]))),))
-            if draw(st.booleans()):
+            if draw(FLIPS):
                 parts.append((begun(one),))
-            late.append(draw(st.sampled_from([found(one), refused(one)])))
+            late.append(found(one) if draw(FLIPS) else refused(one))
         others()
-        while late and draw(st.booleans()):
+        while draw(FLIPS) and late:
             parts.append((late.pop(),))
     parts.append((done(),))
     commits = _committed(parts, draw)
@@ -212,7 +213,7 @@ def _numbers(parts: Sequence[Sequence[Event]]) -> list[int]:
 def _committed(parts: Sequence[Sequence[Event]], draw: st.DrawFn) -> tuple[Logged, ...]:
     commits: list[list[Event]] = [[]]
     for part in parts:
-        if commits[-1] and draw(st.booleans()):
+        if draw(FLIPS) and commits[-1]:
             commits.append([])
         commits[-1] += part
     return logged(*commits)

@@ -15,7 +15,7 @@ from everturn.runs.cursor import (
     reached,
 )
 from everturn.runs.flight import Flight
-from everturn.runs.frames import TERMINAL
+from everturn.runs.frames import TERMINAL, RunFrame
 from everturn.runs.reach import is_enough
 from unit.runs.logs import (
     RUN,
@@ -79,7 +79,7 @@ def test_what_follows_a_cursor_is_the_same_from_wherever_reading_may_begin(
 @given(run=runs(), data=st.data())
 def test_reading_while_it_happens_is_reading_it_all_at_once(run: Run, data: st.DataObject) -> None:
     commits, deltas = run
-    seen = []
+    seen: list[RunFrame] = []
 
     for upto in range(1, len(commits) + 1):
         for _ in range(data.draw(st.integers(0, 2))):
@@ -91,7 +91,7 @@ def test_reading_while_it_happens_is_reading_it_all_at_once(run: Run, data: st.D
     assert kinds(seen) == kinds(whole)
 
 
-def _last(seen: list) -> int:  # type: ignore[type-arg]
+def _last(seen: list[RunFrame]) -> int:
     return seen[-1].seq if seen else 0
 
 

@@ -47,7 +47,7 @@ from everturn.session.tree import NeedsBranches, NeedsDestination, branches_of
 from everturn.session.waiting import Held
 from transcripts.ledger import LEDGER
 from unit.session.destinations import destination_at
-from unit.session.logs import filled, path_of, rebuilt
+from unit.session.logs import filled, orders_in, path_of, rebuilt, waiting_in
 from unit.session.transcript import assert_well_formed
 
 NOON_MS = 1_767_268_800_000
@@ -158,17 +158,16 @@ class Story:
             private, config = version["private"], version["agent"]
             layered = tuple(private.get("layered", ()))
             agent = replace(agent, config=config, sha256=private["sha256"], layered=layered)
-        taken = self.taken | self.indexed()
-        more: dict[str, Any] = {"inbox": self.waiting(), "budgets": self.budgets}
-        return Facts(agent, self.route, path, taken, routes=self.routes, **more)
-
-    def waiting(self) -> dict[str, dict[str, Any]]:
-        """Return the messages that came from other sessions, by their items' ids."""
-        return {
-            value["item_id"]: value["message"]
-            for value in self.values
-            if value["type"] == "inbox.enqueued"
-        }
+        return Facts(
+            agent,
+            self.route,
+            path,
+            self.taken | self.indexed(),
+            routes=self.routes,
+            inbox=waiting_in(self.values),
+            orders=orders_in(self.values),
+            budgets=self.budgets,
+        )
 
     def indexed(self) -> frozenset[str]:
         """Return the ids that the store would refuse to give again."""

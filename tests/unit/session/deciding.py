@@ -45,7 +45,7 @@ from everturn.session.request import digest
 from everturn.tools.schema import check_input
 from published import check_question
 from unit.session.building import Story, said
-from unit.session.logs import path_of
+from unit.session.logs import orders_in, path_of, waiting_in
 from worker_answers import read_response
 
 Worker = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -114,7 +114,8 @@ class Deciding(Story):
             path,
             taken,
             events,
-            inbox=self.waiting(),
+            inbox=waiting_in(self.values),
+            orders=orders_in(self.values),
             budgets=self.budgets,
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from everturn.session.events.model_calls import ModelCallRequested
-from everturn.session.events.stored import Event, to_json
+from everturn.session.events.runs import RunRequested
+from everturn.session.events.stored import Event, from_json, to_json
 from everturn.session.facts import PathMessage
 from everturn.session.refs import pick, put
 from everturn.session.request import BuiltRequest, build_request, explicit_request
@@ -56,3 +57,15 @@ def rebuilt(values: Sequence[Mapping[str, Any]], asked: ModelCallRequested) -> B
         return build_request(header, ())
     path = path_of(values[: bounds.head_seq], bounds.from_seq, bounds.head_id)
     return build_request(header, path)
+
+
+def waiting_in(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the messages that waited, by their items' ids, as they were edited last."""
+    kinds = {"inbox.enqueued", "inbox.updated"}
+    return {value["item_id"]: value["message"] for value in values if value["type"] in kinds}
+
+
+def orders_in(values: Sequence[Mapping[str, Any]]) -> dict[str, RunRequested]:
+    """Return what turns were asked for with, by their ids."""
+    events = [from_json(dict(value)) for value in values if value["type"] == "run.requested"]
+    return {event.turn_id or "": event for event in events if isinstance(event, RunRequested)}

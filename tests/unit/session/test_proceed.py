@@ -9,7 +9,7 @@ import pytest
 
 from everturn.session.commands import LeftOpen, Proceed, ToolRefused
 from everturn.session.decide.entry import decide
-from everturn.session.decide.tool_result import NOT_STARTED, OUTCOME_UNKNOWN
+from everturn.session.decide.tool_result import CLIENT_LAPSED, NOT_STARTED, OUTCOME_UNKNOWN
 from everturn.session.events.decisions import DecisionDropped
 from everturn.session.events.model_calls import ModelCallErrored
 from everturn.session.events.shape import Retry
@@ -117,7 +117,7 @@ def test_a_clients_tool_over_its_deadline_is_the_models_to_read() -> None:
 
     errored = only(ToolCallErrored, events)[0]
     assert (errored.code, errored.retryable) == ("deadline_exceeded", False)
-    assert story.messages()[-1]["content"] == "attempt 1 passed its deadline"
+    assert story.messages()[-1]["content"] == CLIENT_LAPSED
 
 
 def test_a_call_that_was_left_open_keeps_its_deadline() -> None:

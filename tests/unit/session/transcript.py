@@ -57,7 +57,7 @@ def _empty(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     for message in messages:
         match message["role"]:
             case "tool":
-                filled = isinstance(message.get("content"), str)
+                filled = isinstance(message.get("content"), str) or bool(message.get("content"))
             case "assistant":
                 filled = bool(message.get("content") or message.get("tool_calls"))
             case _:

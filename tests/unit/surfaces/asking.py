@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 from everturn.commands.agent_sessions import AgentSessions
 from everturn.commands.agents import Agents
@@ -209,10 +210,11 @@ def http_event(
     *,
     key: str | None = API_KEY,
     query: dict[str, str] | None = None,
+    raw_query: str = "",
     headers: dict[str, str] | None = None,
     encoded: bool = False,
 ) -> dict[str, Any]:
-    """Return an event of an HTTP API, payload format 2.0."""
+    """Return an event of an HTTP API, payload format 2.0; `raw_query` may repeat a name."""
     text = body if isinstance(body, str) or body is None else json.dumps(body)
     if encoded and text is not None:
         text = base64.b64encode(text.encode()).decode()
@@ -221,7 +223,7 @@ def http_event(
         "version": "2.0",
         "routeKey": "$default",
         "rawPath": path,
-        "rawQueryString": "",
+        "rawQueryString": raw_query or urlencode(query or {}),
         "headers": {**named, **(headers or {})},
         "queryStringParameters": query or {},
         "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},

@@ -46,7 +46,11 @@ def mint(surfaces: Surfaces, **asked: Any) -> tuple[int, dict[str, Any]]:
 # ---- minting
 
 
-def test_a_token_is_minted_for_ten_minutes_and_all_that_a_frontend_may_do() -> None:
+USUAL = ("sessions:read", "sessions:write", "models:read")
+"""Runs choose instructions, tools and models: that is granted by name."""
+
+
+def test_a_token_is_minted_for_ten_minutes_and_what_users_of_sessions_may_do() -> None:
     surfaces = Surfaces()
 
     status, told = mint(surfaces, identity={"id": "u1", "metadata": {"plan": "free"}})
@@ -56,7 +60,7 @@ def test_a_token_is_minted_for_ten_minutes_and_all_that_a_frontend_may_do() -> N
     assert told.keys() == {"token", "expires_at"}
     assert told["expires_at"] == began + 600
     owner = Owner(id="u1", metadata={"plan": "free"})
-    grant = Grant(TENANT, owner, SCOPES, began, began + DEFAULT_TOKEN_TTL_S)
+    grant = Grant(TENANT, owner, USUAL, began, began + DEFAULT_TOKEN_TTL_S)
     assert surfaces.tokens.read(told["token"]) == grant
 
 
@@ -105,7 +109,7 @@ def test_null_is_as_good_as_nothing_asked() -> None:
     _, told = mint(surfaces, ttl_seconds=None, scopes=None)
 
     assert told["expires_at"] == now_s(surfaces) + 600
-    assert surfaces.tokens.read(told["token"]).scopes == SCOPES
+    assert surfaces.tokens.read(told["token"]).scopes == USUAL
 
 
 def test_scopes_stand_once_and_in_one_order() -> None:

@@ -248,7 +248,7 @@ def test_who_brings_a_key_does_not_wait_for_the_library_of_tokens() -> None:
     script = (
         "import sys\n"
         "from everturn.wiring import surfaces\n"
-        "surfaces.http_api(), surfaces.events_api(), surfaces.sockets()\n"
+        "surfaces.http_api(), surfaces.reader_api(), surfaces.sockets()\n"
         "print('jwt' in sys.modules)\n"
     )
     names = {

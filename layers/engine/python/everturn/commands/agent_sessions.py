@@ -163,8 +163,9 @@ class AgentSessions:
     def end(self, caller: Caller, session_id: str) -> None:
         """End a session for good, and its runs with it; once more changes nothing.
 
-        Raises `UnknownSession`.
+        Raises `UnknownSession`, also for one that was made otherwise: to end that takes an API key.
         """
+        self.get(caller, session_id)
 
         def cancel(stamp: Stamp, facts: Facts, _session: Session) -> Command:
             return CancelSession(stamp, facts, "user")

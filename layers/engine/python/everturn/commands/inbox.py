@@ -84,10 +84,10 @@ class Inbox:
         def make(stamp: Stamp, facts: Facts, session: Session) -> Command:
             if given.turn_id is not None and session.seq != seen_seq:
                 self._check_unknown(caller, session_id, turn_id)  # it may have come meanwhile
+            self._keep_uploads(caller.tenant, [message])
             return EnqueueItem(stamp, facts, message, turn_id, given.wakeup)
 
         decided = self._change(caller, session_id, make)
-        self._keep_uploads(caller.tenant, [message])
         items = [one.item_id for one in decided.events if isinstance(one, InboxEnqueued)]
         return Enqueued(turn_id, items[0]) if items else Enqueued(turn_id, None, "queued")
 
@@ -96,10 +96,10 @@ class Inbox:
         content = to_json(parse(INBOX_EDIT, body))["content"]
 
         def make(stamp: Stamp, facts: Facts, _session: Session) -> Command:
+            self._keep_uploads(caller.tenant, [{"content": content}])
             return EditItem(stamp, facts, item_id, content)
 
         self._change(caller, session_id, make)
-        self._keep_uploads(caller.tenant, [{"content": content}])
 
     def drop(self, caller: Caller, session_id: str, item_id: str) -> None:
         """Remove a message that waits. Raises `UnknownItem`. Source: IB-5."""

@@ -109,13 +109,17 @@ class ReadRun:
             if seen.frames:
                 return RunStreamed(self._gathered(seen, look) if has_waited else seen.frames)
             if seen.is_over:
-                self._sleep(min(OVER_S, self._wait_s))
-                return RunStreamed()
+                return self.nothing()
             if self._clock.now_ms() >= until_ms:
                 return RunStreamed()
             is_known = is_known or self._announce(seen.found, until_ms)
             self._sleep(POLL_S)
             has_waited = True
+
+    def nothing(self) -> RunStreamed:
+        """Return no frame, after a while: for who is told nothing, or nothing yet."""
+        self._sleep(min(OVER_S, self._wait_s))
+        return RunStreamed()
 
     def _gathered(self, seen: _Seen, look: _Look) -> tuple[RunFrame, ...]:
         """Let others join what was waited for, unless somebody has to know it at once."""

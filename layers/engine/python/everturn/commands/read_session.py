@@ -57,6 +57,11 @@ class ReadSession:
             "calls": calls,
             "waits": waits,
         }
+        if session.inbox:
+            answer["inbox"] = [
+                {"item_id": one.id, "turn_id": one.turn_id, "wakeup": one.wakes}
+                for one in session.inbox
+            ]
         if session.ancestry:
             answer["ancestry"] = list(session.ancestry)
         if head.quarantined is not None:

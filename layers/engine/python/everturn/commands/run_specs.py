@@ -47,12 +47,12 @@ class RunSpecs:
     ) -> Resolved:
         """Return what a spec comes to; `system` are texts of system messages.
 
-        `pinned` stands for the agent of a session where that is deleted. Raises `InvalidRequest`,
-        `InvalidModel`, `NotYetSupported`, `UnknownAgent`.
+        `pinned` stands for the agent of a session where that is deleted; one whose worker decides
+        has left none. Raises `InvalidRequest`, `InvalidModel`, `NotYetSupported`, `UnknownAgent`.
         """
         agent_id = spec.get("agentId") or BASE_AGENT
         record = self._directory.agent(tenant, agent_id)
-        if record is None and spec.get("agentId") and pinned is None:
+        if record is None and spec.get("agentId") and not pinned:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         agent = pin(record) if record is not None else None
         if agent is not None and agent.decides == "worker" and spec.get("agentId"):

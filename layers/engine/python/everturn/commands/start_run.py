@@ -129,7 +129,7 @@ class StartRun:
         facts = reader.with_routes(facts, key.tenant, config)
         charged = head.session.charged if head else ()
         facts = reader.with_budgets(facts, key.tenant, owner.id, charged)
-        self._check_route(key.tenant, facts)
+        self._check_route(key.tenant, _going_by(facts, config))
         session, stamp = head.session if head else Session(), change.stamp()
         command = SubmitInput(
             stamp=stamp,
@@ -158,6 +158,14 @@ class StartRun:
             change.store.reader_until(key, until_ms, created)
         except TransientError as error:
             logger.warning("a reader was not announced", reason=type(error).__name__)
+
+
+def _going_by(facts: Facts, config: Mapping[str, Any] | None) -> Facts:
+    """Return `facts` as they are for a turn that has a config of its own."""
+    if config is None:
+        return facts
+    route = facts.routes.get(config["model"], facts.route)
+    return replace(facts, agent=replace(facts.agent, config=config), route=route)
 
 
 def _owner(caller: Caller) -> Owner:

@@ -13,7 +13,7 @@ from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Logged, SessionKey
 from everturn.ports.streams import Delta, Watch, Watcher
 from everturn.protocol.llm import StreamDelta
-from everturn.push.coalesce import Coalescer
+from everturn.push.coalesce import Coalescer, apart
 from everturn.push.envelopes import Cursor
 from everturn.push.frames import DeltaPush
 from everturn.push.lanes import Lanes
@@ -147,7 +147,7 @@ class Stream:
             self._emit(self._coalescer.flush(now_ms / 1000))
 
     def _emit(self, pieces: list[StreamDelta]) -> None:
-        for piece in pieces:
+        for piece in (part for each in pieces for part in apart(each)):
             cursor = Cursor(self._cursor.seq, self._cursor.dispatch_seq, self._cursor.n + 1)
             self._cursor = cursor
             call_id, attempt, turn_id, _ = self._call

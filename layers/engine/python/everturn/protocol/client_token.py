@@ -30,6 +30,12 @@ Scope = Literal[
 
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 
+BY_DEFAULT: Final = frozenset({"sessions:read", "sessions:write", "models:read"})
+"""What a token may do where nothing is said.
+
+Who starts runs chooses instructions, tools and models: that is granted by name.
+"""
+
 
 class ClientTokenRequest(WireModel):
     """Body of `POST /v1/client-tokens`. Source: decision-protocol A-3."""
@@ -39,7 +45,7 @@ class ClientTokenRequest(WireModel):
 
     ttl_seconds: Maybe[Annotated[int, Field(ge=1, le=MAX_TOKEN_TTL_S)]] = None
     scopes: Maybe[Annotated[Seq[Scope], Field(min_length=1)]] = None
-    """All of them where none are named."""
+    """Those of sessions and models where none are named."""
 
     @property
     def ttl_s(self) -> int:
@@ -49,7 +55,8 @@ class ClientTokenRequest(WireModel):
     @property
     def granted(self) -> tuple[str, ...]:
         """The scopes, each once, in the order of `SCOPES`."""
-        return tuple(one for one in SCOPES if self.scopes is None or one in self.scopes)
+        wanted = BY_DEFAULT if self.scopes is None else self.scopes
+        return tuple(one for one in SCOPES if one in wanted)
 
 
 TOKEN_REQUEST = TypeAdapter(ClientTokenRequest)

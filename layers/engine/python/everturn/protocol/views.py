@@ -125,6 +125,15 @@ class OpenWait(WireModel):
     """When the worker is asked how far the task is; absent while it is, or while it asks."""
 
 
+class WaitingTurn(WireModel):
+    """A turn that waits for those before it. Source: session-log IB-9."""
+
+    item_id: str
+    turn_id: TurnId
+    wakeup: bool
+    """Whether it opens by itself."""
+
+
 class SessionView(WireModel):
     """A session as it stands. Source: decision-protocol F-1, S-6, Q-3."""
 
@@ -155,6 +164,9 @@ class SessionView(WireModel):
 
     before_seq: Maybe[int] = None
     """There may be older messages: ask again with `before` at this number."""
+
+    inbox: Maybe[Seq[WaitingTurn]] = None
+    """Turns that wait for theirs, in their order; absent where none does."""
 
     ancestry: Maybe[Seq[SessionId]] = None
     """Of a sub-agent's session: from the root session to the direct parent."""

@@ -84,6 +84,19 @@ def merged(deltas: Sequence[StreamDelta], *, max_chars: int = MAX_CHARS) -> list
     return pieces
 
 
+def apart(piece: StreamDelta) -> list[StreamDelta]:
+    """Return a piece as one of thoughts and one of the rest, where it has both.
+
+    Readers of runs are told the two by frames of different types. Source: agent-runs 4.1.
+    """
+    if piece.reasoning is None or (piece.text is None and not piece.tool_calls):
+        return [piece]
+    return [
+        StreamDelta(reasoning=piece.reasoning),
+        piece.model_copy(update={"reasoning": None}),
+    ]
+
+
 def _merged_calls(deltas: Sequence[StreamDelta]) -> list[ToolCallDelta]:
     names: dict[str, str | None] = {}
     arguments: dict[str, list[str]] = {}

@@ -32,7 +32,11 @@ CLASS_OF_CODE: Final = {
     "budget_exceeded": UNKNOWN,
 }
 
-_RETRYABLE: Final = {str(code).lower(): means.retryable for code, means in CONSEQUENCES.items()}
+_RETRYABLE: Final = {
+    **{str(code).lower(): means.retryable for code, means in CONSEQUENCES.items()},
+    "local_timeout": False,
+    "upstream_deadline": False,
+}
 _RETRYABLE_CODES: Final = {
     "rate_limited": True,
     "refused": False,

@@ -40,14 +40,15 @@ def frames_of(read: Read, before_seq: int | None, count: int) -> dict[str, Any]:
     total = len(frames)
     if before_seq is not None:
         if has_older and nodes and nodes[0].seq >= before_seq:
-            older, has_older = read(before_seq, 10**9)
-            frames = [frame for node in older if (frame := _frame(node)) is not None]
+            nodes, has_older = read(before_seq, 10**9)
+            frames = [frame for node in nodes if (frame := _frame(node)) is not None]
         frames = [frame for frame in frames if frame["seq"] < before_seq]
     shown = frames[-count:]
     is_cut = has_older or len(shown) < len(frames)
+    first = shown[0]["seq"] if shown else min((node.seq for node in nodes), default=None)
     return {
         "total": total,
-        "nextBeforeSeq": shown[0]["seq"] if shown and is_cut else None,
+        "nextBeforeSeq": first if is_cut else None,  # a read may hold tool results alone
         "truncated": is_cut,
         "events": shown,
     }

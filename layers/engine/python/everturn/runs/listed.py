@@ -10,8 +10,15 @@ def listed(shown: Mapping[str, Any], default_model: str) -> dict[str, Any]:
     """Return `{models, defaultModelId}` of a `ModelsView` as JSON."""
     return {
         "models": [_line(one) for one in shown["models"]],
-        "defaultModelId": default_model or None,
+        "defaultModelId": None if _is_off(shown, default_model) else default_model or None,
     }
+
+
+def _is_off(shown: Mapping[str, Any], model: str) -> bool:
+    """Return whether a model is the demo's where the tenant may not use that."""
+    provider, separator, _ = model.partition(":")
+    is_demo = bool(separator) and provider == "demo"
+    return is_demo and all(one["id"] != "demo" for one in shown["providers"])
 
 
 def _line(model: Mapping[str, Any]) -> dict[str, Any]:

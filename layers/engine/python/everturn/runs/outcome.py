@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 from everturn.ports.sessions import Logged
 from everturn.protocol.json_text import compact
@@ -173,6 +173,8 @@ class _Fold:
                 return self._ended("failed", usage, failure.partial_text, failure)
             case TurnCompleted(usage=usage):
                 return self._ended("cancelled", usage, None)
+            case _:
+                assert_never(self._end)
 
     def _final_text(self, end: TurnCompleted) -> str:
         """A worker may end a turn with any value; a turn that came to rest by itself has none."""

@@ -5,12 +5,13 @@ It must not know whether a call belongs to the run: it is given those that do.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from everturn.protocol.json_text import read_json
+from everturn.rejections import InvalidJson
 from everturn.runs.frames import Tell, Told
 from everturn.session.events.children import (
     SubAgentDispatched,
@@ -107,8 +108,8 @@ def calls_in(message: Any) -> list[dict[str, Any]]:
 def read_arguments(text: str | None) -> dict[str, Any]:
     """Return a call's arguments, none where the model wrote no object."""
     try:
-        read = json.loads(text or "{}")
-    except ValueError:
+        read = read_json(text or "{}")
+    except InvalidJson:
         return {}
     return read if isinstance(read, dict) else {}
 

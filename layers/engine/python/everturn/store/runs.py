@@ -46,6 +46,7 @@ class DynamoRuns:
             "explanation": feedback.explanation,
             "content_snapshot": feedback.content_snapshot,
             "at": feedback.at_ms,
+            "created": place.created,  # what comes after a deletion is found by it
             "format": FORMAT,
         }
         sets = {name: value for name, value in given.items() if value is not None}

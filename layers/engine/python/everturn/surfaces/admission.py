@@ -26,6 +26,8 @@ def admitted(callers: Callers, route: Route, headers: Mapping[str, str]) -> Call
             "This route takes an API key; client tokens are for end users.", required="machine"
         )
     check_scope(caller, route.scope)
+    if route.also:
+        check_scope(caller, route.also)
     return caller
 
 

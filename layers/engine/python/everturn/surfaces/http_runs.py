@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from everturn.commands.find_run import no_such_run
-from everturn.commands.read_run import ReadRun
+from everturn.commands.read_run import ReadRun, RunStreamed
+from everturn.errors import TransientError
 from everturn.protocol.ids import is_id
 from everturn.rejections import InvalidRequest
 from everturn.runs.frames import NOTHING_NEW
 from everturn.surfaces.admission import admitted, check_slug
 from everturn.surfaces.callers import Callers, headers_of
+from everturn.surfaces.http_answers import log_failure
 from everturn.surfaces.http_events import EVENT_STREAM
 from everturn.surfaces.http_responses import failed, packed, to_gateway
 from everturn.surfaces.routes import ROUTES
@@ -31,11 +33,14 @@ class RunStreamApi:
     def __call__(self, event: dict[str, Any]) -> dict[str, Any]:
         """Answer one API Gateway event (payload 2.0)."""
         try:
-            return packed(self._answer(event), event)
+            return packed(_answer(self._streamed(event)), event)
+        except TransientError as error:  # another status ends a client's run
+            log_failure(error)
+            return _answer(self._runs.nothing())
         except Exception as error:  # noqa: BLE001  # the one place where the table is applied
             return to_gateway(failed(error))
 
-    def _answer(self, event: dict[str, Any]) -> dict[str, Any]:
+    def _streamed(self, event: dict[str, Any]) -> RunStreamed:
         headers, path = headers_of(event), event.get("pathParameters") or {}
         caller = admitted(self._callers, _ROUTE, headers)
         check_slug(caller, path.get("slug") or "")
@@ -43,12 +48,15 @@ class RunStreamApi:
         if not is_id(run_id):
             raise no_such_run()
         after = _cursor(headers, event.get("queryStringParameters") or {})
-        streamed = self._runs.stream(caller, run_id, after)
-        return {
-            "statusCode": 200,
-            "headers": {"content-type": EVENT_STREAM, "cache-control": "no-store"},
-            "body": "".join(frame.text() for frame in streamed.frames) or NOTHING_NEW,
-        }
+        return self._runs.stream(caller, run_id, after)
+
+
+def _answer(streamed: RunStreamed) -> dict[str, Any]:
+    return {
+        "statusCode": 200,
+        "headers": {"content-type": EVENT_STREAM, "cache-control": "no-store"},
+        "body": "".join(frame.text() for frame in streamed.frames) or NOTHING_NEW,
+    }
 
 
 def _cursor(headers: Mapping[str, str], query: Mapping[str, str]) -> int:

@@ -38,6 +38,9 @@ class Route:
     oauth: bool = False
     """Its answers are kept by nobody and its refusals worded as RFC 6749, 5.1 and 5.2 have it."""
 
+    also: str = ""
+    """What it has to carry besides: who writes specs starts runs, whatever the path says."""
+
 
 WORKSPACE: Final = "/api/v1/workspaces/{slug}"
 """How the paths of the runs API begin. Source: agent-runs.md."""
@@ -131,7 +134,14 @@ ROUTES: Final = (
     Route("answer_tool", "POST", f"{RUNS}/{{run_id}}/tool-results", Who.FRONTEND, "runs:write"),
     Route("cancel_run", "POST", f"{RUNS}/{{run_id}}/cancel", Who.FRONTEND, "runs:write"),
     Route("rate_run", "POST", f"{RUNS}/{{run_id}}/feedback", Who.FRONTEND, "feedback:write"),
-    Route("create_agent_session", "POST", AGENT_SESSIONS, Who.FRONTEND, "sessions:write"),
+    Route(
+        "create_agent_session",
+        "POST",
+        AGENT_SESSIONS,
+        Who.FRONTEND,
+        "sessions:write",
+        also="runs:write",
+    ),
     Route("list_agent_sessions", "GET", AGENT_SESSIONS, Who.FRONTEND, "sessions:read"),
     Route(
         "get_agent_session",
@@ -153,6 +163,7 @@ ROUTES: Final = (
         f"{AGENT_SESSIONS}/{{session_id}}/messages",
         Who.FRONTEND,
         "sessions:write",
+        also="runs:write",
     ),
     Route(
         "end_agent_session",

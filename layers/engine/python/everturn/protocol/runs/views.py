@@ -208,7 +208,7 @@ class RunPrices(RunsView):
     """US dollars for a million tokens."""
 
     # `to_camel` would write `inputPer1mUsd`
-    model_config = ConfigDict(alias_generator=None)  # type: ignore[pydantic-alias]
+    model_config = ConfigDict(alias_generator=None)
 
     inputPer1MUsd: float  # noqa: N815  # as the wire has it
     outputPer1MUsd: float  # noqa: N815

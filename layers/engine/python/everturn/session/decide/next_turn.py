@@ -22,6 +22,7 @@ from everturn.session.mailbox import Waiting
 from everturn.session.proposal import layered_config
 from everturn.session.refs import Ref, same_as
 from everturn.session.state import has_next
+from everturn.session.tree import places_of
 
 MAIL: Final = "message.send"
 """What the turn of a message from another session was admitted for."""
@@ -84,13 +85,26 @@ def _messages(journal: Journal, waiting: Waiting) -> list[tuple[Mapping[str, Any
 
 
 def _queue(journal: Journal, waiting: Waiting, private: QueuedPrivate) -> str:
-    refs = {
-        f"news.{position}": place for position, (_, place) in enumerate(_messages(journal, waiting))
-    }
+    messages = _messages(journal, waiting)
+    refs = {f"news.{position}": place for position, (_, place) in enumerate(messages)}
+    news, known = None, places_of(journal.all_events())
+    if any(message["id"] in known for message, _ in messages):  # a worker would take it for that
+        news = [
+            {**message, "id": journal.mint()} if message["id"] in known else dict(message)
+            for message, _ in messages
+        ]
+        refs = {}
     order = journal.facts.orders.get(waiting.turn_id)
     if order is not None and order.client:
         refs["client"] = same_as(waiting.run_seq, "client")
-    return queue(journal, "client.messages", turn_id=journal.turn_id, refs=refs, private=private)
+    return queue(
+        journal,
+        "client.messages",
+        turn_id=journal.turn_id,
+        news=news,
+        refs=refs,
+        private=private,
+    )
 
 
 def _admit(journal: Journal, waiting: Waiting) -> None:

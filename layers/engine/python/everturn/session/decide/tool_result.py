@@ -79,7 +79,8 @@ def finish_tool(
             result=text,
         )
     )
-    shown = [{"type": "text", "text": text}, *map(dict, files)] if files else text
+    spoken = [{"type": "text", "text": text}] if text else []  # providers refuse an empty one
+    shown = [*spoken, *map(dict, files)] if files else text
     report_end(journal, call, shown, seq, "result", decision_id, reports=reports)
 
 
