@@ -56,6 +56,26 @@ def test_all_that_is_sent_waits_while_the_first_turn_is_open(name: str, wakes: l
     assert (first.turn_id, len(said(run))) == ("t1", 3)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "turns that wait in the inbox, one of them quietly",
+        "turns that wait in the inbox of a worker that decides",
+        RUNS,
+    ],
+)
+def test_wherever_a_function_stalls_that_takes_what_waits_it_waits_once(name: str) -> None:
+    """Invariant 5: the client has sent it again meanwhile, and its turn is over."""
+    as_usual = undisturbed(name)
+    moments = [one for one in as_usual.fate.moments if one.place.startswith("http_api")]
+    places = {at for one in moments for at in range(one.first, one.last + 1)}
+
+    for at in sorted(places):
+        run = Cluster(_named(name), Fate(stall_at=at)).to_quiescence()
+        assert (at, violations(run, as_usual)) == (at, [])
+    assert len(places) > 30
+
+
 def test_each_run_goes_by_its_own_settings_and_its_client_runs_its_tool_once() -> None:
     run = undisturbed(RUNS)
 
