@@ -5,7 +5,7 @@ It must not know what is checked. All of it is chosen by counting: two runs are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,9 @@ from faults.checks import violations
 from faults.cluster import Cluster, NeverQuiet, Twice
 from faults.process import Fate, Moment
 from faults.scenario import Scenario
+
+SAID: Final = "said"
+"""The property of a test that is shown at the end of the run; see tests/conftest.py."""
 
 PUSHES: Final = 4
 """Of so many frames that a process sends in a row, it dies at one."""
@@ -75,6 +78,14 @@ def explore(scenario: Scenario) -> Explored:
         explored.roles |= set(fate.struck_roles())
         explored.runs += 1
     return explored
+
+
+def said_of(explored: Sequence[Explored]) -> str:
+    """Return what came of some scenarios, a line each, what was found, and how much was tried."""
+    lines = [f"{one.runs:5} runs, {one.points:4} points: {one.scenario.name}" for one in explored]
+    found = [line for one in explored for line in one.found]
+    count = f"{sum(one.runs for one in explored)} points, {len(found)} violations"
+    return "\n".join([*lines, *found, count])
 
 
 def disturbances(moments: list[Moment]) -> Iterator[Disturbance]:

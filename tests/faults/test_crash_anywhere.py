@@ -5,31 +5,18 @@ The last line that is printed counts the runs: each is one scenario, disturbed i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from everturn.commands.recover import GIVEN_UP
-from everturn.observability import logger
 from faults.cluster import Cluster
-from faults.exploration import Explored, explore
+from faults.exploration import SAID, explore, said_of
 from faults.process import Fate
 from faults.scenario import Scenario
 from faults.scenarios import SCENARIOS
 
-SAID = "said"
-"""Shown at the end of the run; see tests/conftest.py."""
-
 ROLES = {"authorizer", "driver", "fanout", "http_api", "reader", "recovery", "websocket"}
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Let nobody log: processes die by the thousand here."""
-    level = logger.log_level
-    logger.setLevel("CRITICAL")
-    yield
-    logger.setLevel(level)
 
 
 @pytest.mark.slow
@@ -41,15 +28,10 @@ def test_whoever_dies_and_whatever_comes_twice_a_session_ends_the_same(
     explored = [explore(scenario) for scenario in SCENARIOS]
 
     found = [one for each in explored for one in each.found]
-    count = f"{sum(each.runs for each in explored)} points, {len(found)} violations"
-    record_property(SAID, "\n".join([*map(_line, explored), *found, count]))
+    record_property(SAID, said_of(explored))
     assert set().union(*(each.roles for each in explored)) == ROLES
     assert min(each.runs for each in explored) > 30
     assert found == []
-
-
-def _line(explored: Explored) -> str:
-    return f"{explored.runs:5} runs, {explored.points:4} points: {explored.scenario.name}"
 
 
 def _named(name: str) -> Scenario:

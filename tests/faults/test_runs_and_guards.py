@@ -1,7 +1,11 @@
-"""What the scenarios of inboxes, runs and guards come to before anybody dies."""
+"""Architecture, invariants 4 and 5, for inboxes, runs and guards; what these come to.
+
+The first test is that of `test_crash_anywhere`, for other scenarios.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,11 +13,12 @@ import pytest
 from everturn.commands.start_run import Started
 from faults.checks import violations
 from faults.cluster import Cluster
+from faults.exploration import SAID, explore, said_of
 from faults.process import Fate
 from faults.run_clients import Starts
 from faults.run_functions import RunFunctions
 from faults.scenario import Scenario
-from faults.scenarios import SCENARIOS
+from faults.scenarios_of_runs import RUNS_AND_GUARDS
 
 RUNS = "runs with settings of their own, one with a tool of the client's"
 
@@ -24,7 +29,7 @@ def undisturbed(name: str) -> Cluster:
 
 
 def _named(name: str) -> Scenario:
-    return next(scenario for scenario in SCENARIOS if scenario.name == name)
+    return next(scenario for scenario in RUNS_AND_GUARDS if scenario.name == name)
 
 
 def events(run: Cluster, kind: str) -> list[Any]:
@@ -37,6 +42,18 @@ def said(run: Cluster) -> list[Any]:
     """Return what the model said, in order."""
     texts = run.world.texts(run.key.session)
     return [text for role, text in texts if role == "assistant" and text]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_whoever_dies_and_whatever_comes_twice_runs_end_the_same(
+    record_property: Callable[[str, object], None],
+) -> None:
+    explored = [explore(scenario) for scenario in RUNS_AND_GUARDS]
+
+    record_property(SAID, said_of(explored))
+    assert min(each.runs for each in explored) > 30
+    assert [one for each in explored for one in each.found] == []
 
 
 @pytest.mark.parametrize(
@@ -56,6 +73,7 @@ def test_all_that_is_sent_waits_while_the_first_turn_is_open(name: str, wakes: l
     assert (first.turn_id, len(said(run))) == ("t1", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
