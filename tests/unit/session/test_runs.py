@@ -268,7 +268,7 @@ def test_a_run_waits_behind_what_waits_even_where_no_turn_is_open() -> None:
     assert turns_of(story) == ["run-1", "run-2", "run-3"]
 
 
-def test_a_run_does_not_wait_behind_a_quiet_message() -> None:
+def test_a_run_wakes_the_quiet_messages_before_it() -> None:
     """IB-2."""
     story = Story()
     begin(story)
@@ -276,9 +276,12 @@ def test_a_run_does_not_wait_behind_a_quiet_message() -> None:
 
     ask(story, "run-1")
 
-    assert turns_of(story) == ["run-1"]
+    assert [one.turn_id for one in story.session.inbox] == ["t-quiet", "run-1"]
+    story.proceed()
     finish(story)
-    assert [one.turn_id for one in story.session.inbox] == ["t-quiet"]
+    finish(story)
+    assert turns_of(story) == ["t-quiet", "run-1"]
+    assert story.session.inbox == ()
 
 
 def test_a_message_of_a_run_whose_id_somebody_took_meanwhile_gets_another_one() -> None:
