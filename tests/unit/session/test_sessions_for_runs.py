@@ -43,4 +43,5 @@ def test_the_first_run_of_a_session_goes_by_its_own_config() -> None:
     events = ask(story)
 
     assert types(events)[:2] == ["run.requested", "turn.started"]
-    assert systems(story) == ["You are a poet."]
+    prompts = [request["messages"][0]["content"] for request in story.requests()]
+    assert prompts == ["You are a poet."]
