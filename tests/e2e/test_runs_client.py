@@ -367,3 +367,27 @@ def test_a_model_that_fails_for_good_gives_way_to_the_other_one(
     assert result.turns == 2
     assert result.model is not None
     assert result.model.id == "demo:demo"
+
+
+def test_a_session_is_resumed_by_another_process(client: Client, runs: MantyxClient) -> None:
+    asked: list[Any] = []
+
+    def note(args: Any) -> str:
+        asked.append(args)
+        return "noted"
+
+    tool = define_local_tool(name="note", execute=note)
+    session = runs.create_session(system_prompt=KIND, tools=[tool], metadata={"customer": "acme"})
+    client.touched[session.id] = None
+    session.send("[[call:note]][[say:noted]]")
+
+    with published(client) as other:
+        again = other.resume_session(session.id, tools=[tool])
+        text = again.send("[[call:note]][[say:{{messages}} messages]]").text
+        history = again.history()
+        again.end()
+
+    assert len(asked) == 2
+    assert text == "8 messages"
+    assert [one["role"] for one in history if one["content"]][-1] == "assistant"
+    assert runs.get_session_info(session.id).status == "ended"
