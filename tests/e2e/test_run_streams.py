@@ -6,9 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from mantyx.client import RunEvent
 
 from e2e.client import Client
 from e2e.run_paths import ENDS, ended, start, until_call, window, windows
+from e2e.runs_client import KIND, check_stream, note_sessions, published
 from e2e.waiting import until
 
 
@@ -39,6 +41,20 @@ def test_a_run_outlives_three_windows(client: Client, short_windows: float) -> N
     frames = [frame for answer in answers for frame in answer]
     assert [one["seq"] for one in frames] == sorted({one["seq"] for one in frames})
     assert frames[-1]["text"] == "ab"
+
+
+def test_the_published_client_sees_nothing_of_windows(client: Client, short_windows: float) -> None:
+    events: list[RunEvent] = []
+    with published(client) as runs:
+        result = runs.run_agent(
+            system_prompt=KIND,
+            prompt=f"[[say:a]][[sleep:{int(short_windows * 3500)}]][[say:b]]",
+            on_event=events.append,
+        )
+
+    note_sessions(client, result.run_id)
+    check_stream(events)
+    assert result.text == "ab"
 
 
 def test_a_dropped_stream_goes_on_behind_its_cursor_as_often_as_asked(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -321,3 +322,72 @@ def test_feedback_is_kept_with_the_run(client: Client, runs: MantyxClient) -> No
     assert (first.verdict, again.verdict) == ("UP", "DOWN")
     assert first.id == again.id
     assert first.agent_run_id == result.run_id
+
+
+@pytest.mark.parametrize(("read_only", "most"), [(True, 2), (False, 1)])
+def test_tools_that_write_are_run_one_after_another(
+    client: Client, runs: MantyxClient, read_only: bool, most: int
+) -> None:
+    meeting = threading.Barrier(2)
+    met: list[bool] = []
+
+    def meet(_args: Any) -> str:
+        try:
+            meeting.wait(0.5 if most == 1 else 10)
+        except threading.BrokenBarrierError:
+            meeting.reset()
+            met.append(False)
+        else:
+            met.append(True)
+        return "done"
+
+    result = runs.run_agent(
+        system_prompt=KIND,
+        prompt='[[call:meet {"n": 1}]][[call:meet {"n": 2}]][[say:{{results}}]]',
+        tools=[define_local_tool(name="meet", execute=meet, read_only=read_only)],
+    )
+
+    note_sessions(client, result.run_id)
+    assert result.text == "done | done"
+    assert met == [most == 2] * 2
+
+
+def test_a_model_that_fails_for_good_gives_way_to_the_other_one(
+    client: Client, runs: MantyxClient
+) -> None:
+    result = runs.run_agent(
+        system_prompt=KIND,
+        prompt="hello",
+        model_id="openai:gpt-5-mini",
+        fallback_model_id="demo:demo",
+    )
+
+    note_sessions(client, result.run_id)
+    assert result.text == "echo: hello"
+    assert result.turns == 2
+    assert result.model is not None
+    assert result.model.id == "demo:demo"
+
+
+def test_a_session_is_resumed_by_another_process(client: Client, runs: MantyxClient) -> None:
+    asked: list[Any] = []
+
+    def note(args: Any) -> str:
+        asked.append(args)
+        return "noted"
+
+    tool = define_local_tool(name="note", execute=note)
+    session = runs.create_session(system_prompt=KIND, tools=[tool], metadata={"customer": "acme"})
+    client.touched[session.id] = None
+    session.send("[[call:note]][[say:noted]]")
+
+    with published(client) as other:
+        again = other.resume_session(session.id, tools=[tool])
+        text = again.send("[[call:note]][[say:{{messages}} messages]]").text
+        history = again.history()
+        again.end()
+
+    assert len(asked) == 2
+    assert text == "8 messages"
+    assert [one["role"] for one in history if one["content"]][-1] == "assistant"
+    assert runs.get_session_info(session.id).status == "ended"

@@ -24,7 +24,7 @@ from unit.protocol.runs.shapes import (
 
 RUN_BY_CALLER = {
     "handler": "client",
-    "overlap": True,
+    "overlap": False,
     "retry": {
         "timeout_secs": 300,
         "max_retries": 1,
@@ -108,6 +108,11 @@ def test_a_long_output_schema_is_not_spelled_out() -> None:
     assert (tool["output"], tool["description"]) == (output, "")
 
 
+def test_a_local_tool_that_only_reads_may_overlap() -> None:
+    assert only({**MINE, "readOnly": True})["overlap"] is True
+    assert only({**MINE, "readOnly": False})["overlap"] is False
+
+
 def test_a_peer_is_described_by_its_card() -> None:
     tool = only(PEER)
 
@@ -120,6 +125,7 @@ def test_a_peer_is_described_by_its_card() -> None:
         ),
         "input": tool["input"],
         **RUN_BY_CALLER,
+        "overlap": True,
     }
     assert tool["input"]["required"] == ["message"]
     assert tool["input"]["properties"]["message"]["type"] == "string"
@@ -161,6 +167,7 @@ def test_a_catalogue_is_as_many_tools_with_their_own_names() -> None:
             "description": "Read a file.",
             "input": CATALOGUE["tools"][0]["inputSchema"],
             **RUN_BY_CALLER,
+            "overlap": True,  # its hints say that it only reads
         },
         {"name": "fs_roots", "description": "", "input": {"type": "object"}, **RUN_BY_CALLER},
     ]

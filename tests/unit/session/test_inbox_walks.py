@@ -41,7 +41,7 @@ class Queue:
         name, held = f"t{len(self.words)}", self.waiting
         match op:
             case "run":
-                is_free = self.story.session.turn is None and not set(held) - self.quiet
+                is_free = self.story.session.turn is None and not held
                 config: Mapping[str, Any] = WITH_TOOLS if n % 2 else WITHOUT_TOOLS
                 ask(self.story, name, f"run {name}", config)
                 self.words[name] = f"run {name}"

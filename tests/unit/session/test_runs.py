@@ -268,7 +268,7 @@ def test_a_run_waits_behind_what_waits_even_where_no_turn_is_open() -> None:
     assert turns_of(story) == ["run-1", "run-2", "run-3"]
 
 
-def test_a_run_does_not_wait_behind_a_quiet_message() -> None:
+def test_a_run_wakes_the_quiet_messages_before_it() -> None:
     """IB-2."""
     story = Story()
     begin(story)
@@ -276,9 +276,12 @@ def test_a_run_does_not_wait_behind_a_quiet_message() -> None:
 
     ask(story, "run-1")
 
-    assert turns_of(story) == ["run-1"]
+    assert [one.turn_id for one in story.session.inbox] == ["t-quiet", "run-1"]
+    story.proceed()
     finish(story)
-    assert [one.turn_id for one in story.session.inbox] == ["t-quiet"]
+    finish(story)
+    assert turns_of(story) == ["t-quiet", "run-1"]
+    assert story.session.inbox == ()
 
 
 def test_a_message_of_a_run_whose_id_somebody_took_meanwhile_gets_another_one() -> None:
@@ -358,41 +361,3 @@ def test_the_end_of_a_session_discards_all_that_waits() -> None:
     assert only(InboxDequeued, story.log) == []
     assert story.session.inbox == ()
     assert not has_next(story.session)
-
-
-# ---- a session that waits for its first run
-
-
-def test_a_session_begins_without_a_turn() -> None:
-    story = Story()
-
-    events = begin(story)
-
-    assert types(events) == [
-        "session.created",
-        "decision.queued",
-        "decision.completed",
-        "agent.updated",
-        "session.described",
-    ]
-    assert events[-1].description == SPEC  # type: ignore[union-attr]  # it is the description
-    assert story.session.turn is None
-    assert not propose(story.session).effects
-    assert not propose(story.session).is_ready
-
-
-def test_a_session_that_is_there_does_not_begin_again() -> None:
-    story = Story()
-    begin(story)
-
-    assert begin(story) == ()
-
-
-def test_the_first_run_of_a_session_goes_by_its_own_config() -> None:
-    story = Story()
-    begin(story)
-
-    events = ask(story)
-
-    assert types(events)[:2] == ["run.requested", "turn.started"]
-    assert systems(story) == ["You are a poet."]

@@ -69,7 +69,8 @@ def _tools(
         case "local":
             yield _local(ref, at)
         case "a2a_local":
-            yield _client_tool(ref["name"], ref.get("description") or _peer(ref), TASK)
+            told = ref.get("description") or _peer(ref)
+            yield _client_tool(ref["name"], told, TASK, overlap=True)
         case "mcp_local":
             for inner, tool in enumerate(ref["tools"]):
                 yield _catalogued(tool, f"{at}/tools/{inner}")
@@ -88,7 +89,7 @@ def _local(ref: Ref, at: str) -> Tool:
     description = [ref.get("description")]
     parameters = _object_schema(ref.get("parameters")) or ANYTHING
     check_schema(parameters, f"{at}/parameters")
-    tool = _client_tool(ref["name"], "", parameters)
+    tool = _client_tool(ref["name"], "", parameters, overlap=bool(ref.get("readOnly")))
     output = _object_schema(ref.get("outputSchema"))
     if output is not None:
         check_schema(output, f"{at}/outputSchema")
@@ -102,19 +103,22 @@ def _local(ref: Ref, at: str) -> Tool:
 
 
 def _catalogued(tool: Mapping[str, Any], at: str) -> Tool:
-    given = tool.get("inputSchema")
+    given, hints = tool.get("inputSchema"), tool.get("annotations")
+    reads = isinstance(hints, Mapping) and hints.get("readOnlyHint") is True
+    told = tool.get("description") or ""
     if given is None or given == {}:
-        return _client_tool(tool["name"], tool.get("description") or "")
+        return _client_tool(tool["name"], told, overlap=reads)
     schema = _object_schema(given) or ANYTHING
     check_schema(schema, f"{at}/inputSchema")
-    return _client_tool(tool["name"], tool.get("description") or "", schema)
+    return _client_tool(tool["name"], told, schema, overlap=reads)
 
 
-def _client_tool(name: str, description: str, schema: Json = None) -> Tool:
+def _client_tool(name: str, description: str, schema: Json = None, *, overlap: bool) -> Tool:
+    """Return a tool that the caller runs: one after another, unless it only reads."""
     tool: Tool = {"name": name, "description": description}
     if schema is not None:
         tool["input"] = schema
-    return {**tool, "handler": "client", "overlap": True, "retry": dict(RETRY)}
+    return {**tool, "handler": "client", "overlap": overlap, "retry": dict(RETRY)}
 
 
 def _peer(ref: Ref) -> str:

@@ -107,6 +107,7 @@ def with_tool_event(
                 branch=event.anchor.branch if event.anchor else 0,
                 effect=event.private.effect,
                 overlap=event.private.overlap,
+                is_serial=event.private.is_serial,
                 turn_id=event.turn_id or "",
             )
             return replace(session, calls=(*session.calls, call))

@@ -78,7 +78,9 @@ def format_of(session: Session, events: Iterable[Event] = ()) -> int:
         one.run_seq or one.guard != Guard() or one.is_final or one.rejected or one.fallbacks
         for one in turns
     )
-    waits = any(one.is_users or not one.wakes for one in session.inbox)
+    waits = any(call.is_serial for call in session.calls) or any(
+        one.is_users or not one.wakes for one in session.inbox
+    )
     if guarded or waits or kinds & THIRD:
         return 3
     is_workers = session.decides == "worker" or session.route.startswith(f"{WORKERS_ROUTE}/")

@@ -14,12 +14,25 @@ OVERLAPPING: Final = 10
 
 
 def has_room(session: Session, call: Call) -> bool:
-    """Return whether `call` could be delivered now; a delivery that waits keeps its place. D-2."""
+    """Return whether `call` could be delivered now; a delivery that waits keeps its place. D-2.
+
+    A client is told of calls at once, but for those that are to be run one after another.
+    """
+    if call.handler == "client":
+        return _has_turn(session, call)
     calls = {one.id: one for one in session.calls}
     delivered = [calls[one.call_id] for one in session.decisions if one.call_id in calls]
     if call.overlap:
         return sum(one.overlap for one in delivered) < OVERLAPPING
     return not any(not one.overlap for one in delivered)
+
+
+def _has_turn(session: Session, call: Call) -> bool:
+    """Return whether nothing that the client is to end first stands before its `call`."""
+    names = [one.id for one in session.calls]
+    before = session.calls[: names.index(call.id)] if call.id in names else ()
+    tools = [one for one in before if one.kind == "tool_call" and one.handler == "client"]
+    return not any(call.is_serial or one.is_serial for one in tools)
 
 
 def may_go_live(session: Session, decision: Decision) -> bool:

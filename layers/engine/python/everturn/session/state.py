@@ -138,6 +138,9 @@ class Call:
     branch: int = 0
     effect: Effect | None = "unclassified"
     overlap: bool = False
+    is_serial: bool = False
+    """Of a client's tool: its turn comes once those before it are answered."""
+
     stream: bool = False
     deadline_ms: int | None = None
     next_attempt_at_ms: int | None = None

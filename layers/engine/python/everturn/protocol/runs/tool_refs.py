@@ -38,6 +38,8 @@ class LocalTool(RunsModel):
     parameters: Maybe[Json] = None
     output_schema: Maybe[Json] = None
     long_running: Maybe[bool] = None
+    read_only: Maybe[bool] = None
+    """It may run beside others; any other is told once those before it are answered."""
 
 
 class LocalPeer(RunsModel):

@@ -33,7 +33,7 @@ def refuse_without_worker(journal: Journal) -> None:
 
 
 def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
-    """Start what has room: client calls at once, overlapping tools in a pool, others in the slot.
+    """Start what has room: client calls, overlapping tools in a pool, others in the slot.
 
     Calls that go on after a wait come first. Source: decision-protocol O-5, U-13.
     """
@@ -43,9 +43,11 @@ def dispatch_ready(journal: Journal, policy: Deliveries) -> None:
     for call in journal.session.calls:
         if call.kind != "tool_call" or not _may_start(journal, call):
             continue
+        if not has_room(journal.session, call):
+            continue
         if call.handler == "client":
             dispatch_tool_call(journal, call)
-        elif has_room(journal.session, call):
+        else:
             _deliver_first(journal, call, policy)
 
 

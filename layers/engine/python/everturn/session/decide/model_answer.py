@@ -230,7 +230,9 @@ def _request_tool(
             anchor=journal.anchor,
             llm_call_id=llm_call_id,
             private=ToolPrivate(
-                effect=effect, overlap=effect == "read" if overlap is None else overlap
+                effect=effect,
+                overlap=effect == "read" if overlap is None else overlap,
+                is_serial=tool.get("handler") == "client" and overlap is False,
             ),
             refs={
                 "arguments": same_as(completed, f"message.tool_calls.{position}.function.arguments")

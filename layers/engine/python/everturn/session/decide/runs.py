@@ -37,7 +37,7 @@ def has_to_wait(journal: Journal) -> bool:
     """Return whether a turn that is asked for now comes after others. Source: session-log IB-2."""
     session = journal.session
     is_taken = session.turn is not None and not is_quiescent(session)
-    return is_taken or session.is_paused or any(one.wakes for one in session.inbox)
+    return is_taken or session.is_paused or bool(session.inbox)
 
 
 def request_run(

@@ -17,6 +17,8 @@ class ToolPrivate(Part):
     """None: the tool of a worker-decided agent that sets none. Source: decision-protocol O-11."""
 
     overlap: bool = False
+    is_serial: bool = False
+    """Of a client's tool: it is not told while an earlier call waits for its client."""
 
 
 class ToolCallRequested(Stored):
