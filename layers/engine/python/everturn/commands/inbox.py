@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from everturn.commands.change import ChangeSession
 from everturn.commands.reading import seen_by, unreadable_hidden
 from everturn.commands.submit_input import KeepUploads
+from everturn.commands.turns import TurnStatus, known_turn
 from everturn.ports.callers import Caller
-from everturn.ports.sessions import SessionKey, TurnRecord
+from everturn.ports.sessions import SessionKey
 from everturn.protocol.ids import check_new_turn_id
 from everturn.protocol.inbox import INBOX_EDIT, INBOX_REQUEST, InboxRequest
 from everturn.protocol.message import check_message
@@ -21,8 +22,6 @@ from everturn.session.events.mail import InboxEnqueued
 from everturn.session.facts import Facts, Stamp
 from everturn.session.inbox_commands import DropItem, EditItem, EnqueueItem
 from everturn.session.state import Session
-
-TurnStatus = Literal["queued", "running", "parked", "completed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +117,9 @@ class Inbox:
         with unreadable_hidden(caller):
             found, record = self._change.store.head_and_turn(key, turn_id)
             session = seen_by(caller, found).session
-        known = _known(session, turn_id, record)
-        if known is not None:
-            raise _IsKnown(known)
-        return session.seq
-
-
-def _known(session: Session, turn_id: str, record: TurnRecord | None) -> Enqueued | None:
-    name = (record.alias_of or turn_id) if record is not None else turn_id
-    for one in session.inbox:
-        if one.turn_id == name:
-            return Enqueued(name, one.id, "queued")
-    if session.turn is not None and session.turn.id == name:
-        return Enqueued(name, None, "running")
-    if any(turn.id == name for turn in session.parked):
-        return Enqueued(name, None, "parked")
-    return Enqueued(name, None, "completed") if record is not None else None
+        known = known_turn(session, turn_id, record)
+        if known is None:
+            return session.seq
+        name, status = known
+        items = [one.id for one in session.inbox if one.turn_id == name]
+        raise _IsKnown(Enqueued(name, items[0] if items else None, status))

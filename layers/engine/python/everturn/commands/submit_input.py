@@ -12,6 +12,7 @@ from everturn.commands.destinations import Destinations
 from everturn.commands.reading import SessionReader, no_such_session, unreadable_hidden
 from everturn.commands.readings import settlement_reading
 from everturn.commands.second_look import looked_at_again
+from everturn.commands.turns import TurnStatus, known_turn
 from everturn.commands.vanishing import vanishing
 from everturn.errors import DefectError
 from everturn.ports.callers import Caller, Who
@@ -51,7 +52,7 @@ class Submitted:
     session_id: str
     turn_id: str
     duplicate: bool = False
-    turn_status: Literal["queued", "running", "parked", "completed"] | None = None
+    turn_status: TurnStatus | None = None
     is_continued: bool = False
     """It went on with the turn that was open. Source: T-3.2."""
 
@@ -285,11 +286,8 @@ def _known_turn(head: Head | None, record: TurnRecord | None, wanted: _Submit) -
     """Return the answer for a turn id that the session has had. Source: decision-protocol T-4."""
     if head is None:
         return None
-    name = (record.alias_of or record.turn_id) if record is not None else wanted.turn_id
-    if head.session.turn is not None and head.session.turn.id == name:
-        return Submitted(wanted.key.session, name, True, "running")
-    if any(one.turn_id == name for one in head.session.inbox):
-        return Submitted(wanted.key.session, name, True, "queued")
-    if any(turn.id == name for turn in head.session.parked):
-        return Submitted(wanted.key.session, name, True, "parked")
-    return Submitted(wanted.key.session, name, True, "completed") if record is not None else None
+    known = known_turn(head.session, wanted.turn_id, record)
+    if known is None:
+        return None
+    name, status = known
+    return Submitted(wanted.key.session, name, True, status)
