@@ -8,7 +8,7 @@ from everturn.session.events.decisions import DecisionQueued
 from everturn.session.events.mail import InboxEnqueued
 from everturn.session.events.messages import MessageNew
 from everturn.session.events.runs import RunRequested
-from everturn.session.events.sessions import TurnStarted
+from everturn.session.events.sessions import TurnCompleted, TurnStalled, TurnStarted
 from everturn.session.mail_commands import TakeMessage
 from everturn.session.refs import same_as
 from unit.session.asking_runs import WAVE, ask, begin, edit, enqueue, turns_of, users
@@ -220,3 +220,26 @@ def test_a_run_that_waits_is_stopped_before_the_worker_hears_of_it() -> None:
 
     assert turns_of(story) == ["run-1"]
     assert len(inputs(story)) == 1
+
+
+def test_a_run_that_waits_for_nothing_is_over_and_the_next_one_opens() -> None:
+    """Whoever started it waits for its end; any other turn stalls, and is gone on with."""
+
+    def says_nothing(request: dict[str, Any]) -> dict[str, Any]:
+        is_input = request["trigger"]["type"] == "client.messages"
+        return {"messages": request["proposed"]["messages"]} if is_input else echo(request)
+
+    story = Deciding()
+    story.worker_ = says_nothing
+    ask(story, "run-1")
+    story.run()
+    ask(story, "run-2")
+    story.run()
+
+    ended = only(TurnCompleted, story.log)
+    assert [(one.turn_id, one.outcome) for one in ended] == [
+        ("run-1", "quiescent"),
+        ("run-2", "quiescent"),
+    ]
+    assert only(TurnStalled, story.log) == []
+    assert story.session.turn is None

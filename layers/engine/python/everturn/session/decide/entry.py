@@ -50,7 +50,7 @@ from everturn.session.decide.proceed import proceed, take_over
 from everturn.session.decide.runs import begin_session
 from everturn.session.decide.set_budgets import set_budgets
 from everturn.session.decide.submit import submit
-from everturn.session.decide.turn_end import fail_turn
+from everturn.session.decide.turn_end import complete_turn, fail_turn
 from everturn.session.decide.waits import resolve_wait
 from everturn.session.events.sessions import TurnStalled
 from everturn.session.events.stored import Event
@@ -116,7 +116,10 @@ def decide(session: Session, command: Command) -> Decided:
     unpark(journal)
     turn = journal.session.turn
     if journal.events and turn is not None and not turn.stalled and is_quiescent(journal.session):
-        journal.add(TurnStalled(turn_id=turn.id))
+        if turn.run_seq:  # whoever started it waits for its end, and nobody goes on with it
+            complete_turn(journal, "quiescent")
+        else:
+            journal.add(TurnStalled(turn_id=turn.id))
     facts = journal.facts
     return Decided(
         tuple(journal.events),
