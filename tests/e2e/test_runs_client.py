@@ -310,6 +310,7 @@ def test_a_wish_that_cannot_be_is_told_with_its_field(runs: MantyxClient) -> Non
         runs.run_agent(system_prompt=KIND, prompt="x", budgets={"maxToolTurns": 101})
 
     assert (refused.value.status, refused.value.code) == (400, "invalid_request")
+    assert (refused.value.hint or "").startswith("/budgets/maxToolTurns: ")
 
 
 def test_feedback_is_kept_with_the_run(client: Client, runs: MantyxClient) -> None:

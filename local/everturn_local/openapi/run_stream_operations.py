@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from everturn.commands.read_events import WAIT_S
+from everturn.commands.read_run import WAIT_S
 from everturn.rejections import InvalidRequest, UnknownRun
 from everturn_local.openapi.shape import EVENT_STREAM, SEQ, Answer, Given, Spoken
 

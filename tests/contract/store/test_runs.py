@@ -48,6 +48,11 @@ def waits(run_id: str, run_seq: int) -> InboxEnqueued:
     return InboxEnqueued(turn_id=run_id, item_id="i1", message=body, private=private)
 
 
+def letter(turn_id: str) -> InboxEnqueued:
+    body = {"id": turn_id, "role": "user", "content": "Hello."}
+    return InboxEnqueued(turn_id=turn_id, item_id=turn_id, message=body)
+
+
 def begun(
     store: SessionStore, key: SessionKey, run_id: str = RUN, incarnation: str = CREATED
 ) -> Head:
@@ -128,6 +133,22 @@ def test_what_was_discarded_has_a_record_that_consists_of_its_end(
 
     record = store.head_and_turn(key, WAITS)[1]
     assert record == TurnRecord(WAITS, 0, 6, 6, "cancelled", is_run=run_seq > 0)
+
+
+def test_mail_of_other_sessions_that_never_opened_is_no_turn(
+    store: SessionStore, key: SessionKey
+) -> None:
+    """A session with a hundred of them could not be cancelled: a commit takes a hundred items."""
+    head = begun(store, key)
+    mail = [id_of(f"mail {n}") for n in range(120)]
+    for at in range(0, len(mail), 20):
+        head = store.append(commit(key, head, [letter(one) for one in mail[at : at + 20]]))
+
+    gone = [InboxDiscarded(turn_id=one, item_id=one, reason="session_cancelled") for one in mail]
+    head = store.append(commit(key, head, gone))
+
+    assert head.session.inbox == ()
+    assert store.head_and_turn(key, mail[0])[1] is None
 
 
 # ---- what is said of it

@@ -178,10 +178,17 @@ def test_filters_of_metadata_hold_all_at_once() -> None:
     several("other", runs=runs, metadata={"team": "blue", "tier": "2"})
     several("none", runs=runs)
 
-    assert named(runs, Filter(metadata=(("team", "blue"),))) == ["other", "blue"]
-    assert named(runs, Filter(metadata=(("team", "blue"), ("tier", "1")))) == ["blue"]
-    assert named(runs, Filter(metadata=(("team", "blue"), ("team", "red")))) == []
-    assert named(runs, Filter(metadata=(("team", ""),))) == []
+    assert named(runs, Filter(metadata=("team:blue",))) == ["other", "blue"]
+    assert named(runs, Filter(metadata=("team:blue", "tier:1"))) == ["blue"]
+    assert named(runs, Filter(metadata=("team:blue", "team:red"))) == []
+    assert named(runs, Filter(metadata=("team:",))) == []
+
+
+def test_a_key_and_a_value_may_have_colons() -> None:
+    runs = several("url", metadata={"seen:at": "http://a:80"})
+
+    assert named(runs, Filter(metadata=("seen:at:http://a:80",))) == ["url"]
+    assert named(runs, Filter(metadata=("seen:at",))) == []
 
 
 @pytest.mark.parametrize(

@@ -200,9 +200,9 @@ def test_what_is_removed_never_opens() -> None:
         runs.inbox.edit(MACHINE, "s1", done.item_id, {"content": "x"})
 
 
-def test_the_hundredth_message_waits_and_the_next_is_refused() -> None:
+def test_the_fiftieth_message_waits_and_the_next_is_refused() -> None:
     runs = busy()
-    for _ in range(100):
+    for _ in range(50):
         runs.inbox.enqueue(MACHINE, "s1", body())
 
     with pytest.raises(InboxFull):

@@ -193,6 +193,30 @@ def test_a_commit_is_pushed_behind_what_was_streamed_before_it() -> None:
     assert kinds == ["delta", "delta", "15.13-2"]
 
 
+def test_the_last_words_are_kept_before_the_end_of_their_call() -> None:
+    """A client that polled between the two heard `echo: ` of `echo: Hello over there`."""
+    case = Case(READER)
+    case.says("a")
+    case.says("b")
+    case.says("c")
+
+    case.stream.drain("call", 2)
+    early = case.kept()
+    case.stream.drain("call", 1)
+
+    assert early == [(13, 1, "a")]
+    assert case.kept() == [(13, 1, "a"), (13, 2, "bc")]
+
+
+def test_nothing_is_kept_at_the_end_of_a_call_that_nobody_reads() -> None:
+    case = Case()
+    case.says("a")
+
+    case.stream.drain("call", 1)
+
+    assert case.kept() == []
+
+
 def test_each_event_names_the_one_before_it() -> None:
     case = Case(READER)
 

@@ -286,7 +286,7 @@ def test_one_tool_more_is_refused(own: dict[str, Any]) -> None:
 
 def test_a_run_that_is_too_large_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        config({"systemPrompt": "x" * 2 * 1024 * 1024})
+        config({"systemPrompt": "x" * (2 * 1024 * 1024 - 50)})
 
     assert refused.value.message.startswith("/: instructions, tools and schemas have ")
 
@@ -316,7 +316,14 @@ def test_a_message_says_otherwise_for_its_own_run() -> None:
 
     spec = inherited(session, message)
 
-    assert spec == {"agentId": "helper", "modelId": "b", "tools": [], "plan": True, "more": 1}
+    assert spec == {
+        "agentId": "helper",
+        "modelId": "b",
+        "tools": [],
+        "plan": True,
+        "more": 1,
+        "less": 1,
+    }
 
 
 @pytest.mark.parametrize(

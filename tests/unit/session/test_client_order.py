@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from everturn.session.commands import SettleCall
+from everturn.session.commands import RaiseInterrupt, ResumeInterrupt, SettleCall
 from everturn.session.formats import format_of
 from everturn.session.propose import propose
 from everturn.session.slots import has_room
@@ -80,3 +80,17 @@ def test_a_call_that_is_not_of_the_session_any_more_has_room() -> None:
     answer(story, gone.id)
 
     assert has_room(story.session, gone)
+
+
+def test_a_call_whose_turn_comes_in_a_pause_waits_for_its_end() -> None:
+    """P-6."""
+    story = asked("write", "write")
+    story.do(lambda at, facts: RaiseInterrupt(at, facts, "int-1", "machine", "stop"))
+
+    answer(story, "c1")
+    waits = propose(story.session).is_ready
+    story.do(lambda at, facts: ResumeInterrupt(at, facts, "int-1", "machine", None))
+    story.proceed()
+
+    assert not waits
+    assert told(story) == ["c2"]

@@ -20,7 +20,7 @@ from unit.session.asking_runs import begin, drop, edit, enqueue, finish, turns_o
 from unit.session.building import Story, only
 from unit.session.deciding import Deciding, echo
 
-MOST = 100
+MOST = 50
 
 
 def busy() -> Story:

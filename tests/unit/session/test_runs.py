@@ -30,7 +30,7 @@ from unit.session.asking_runs import (
 )
 from unit.session.building import Story, only, types
 
-MOST = 100
+MOST = 50
 
 
 def systems(story: Story) -> list[Any]:
@@ -94,6 +94,19 @@ def test_a_run_with_the_config_that_holds_records_no_other_version() -> None:
 
     assert only(AgentUpdated, events) == []
     assert systems(story) == ["You are a poet."] * 2
+
+
+@pytest.mark.parametrize("before", [{"turn": {"tokens": 9_000}}, None])
+def test_a_run_does_not_change_what_its_session_may_spend(before: Any) -> None:
+    own = {} if before is None else {"budgets": before}
+    story = Story(config={**WITH_TOOLS, **own})
+    story.submit()
+    story.answer("Hi.")
+
+    ask(story, config={**WITHOUT_TOOLS, "budgets": {"turn": {"tokens": 1_000_000}}})
+
+    version = only(AgentUpdated, story.log)[-1]
+    assert version.agent == {**WITHOUT_TOOLS, **own}
 
 
 def test_a_run_that_brings_no_config_goes_by_what_holds() -> None:

@@ -193,6 +193,8 @@ def test_a_list_of_ended_sessions_has_those_alone() -> None:
         ("offset=10000", 200),
         ("limit=0", 400),
         ("limit=201", 400),
+        ("limit=" + "0" * 14 + "50", 200),
+        ("limit=" + "0" * 15 + "50", 400),
         ("offset=10001", 400),
         ("offset=-1", 400),
         ("status=gone", 400),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from everturn.session.commands import ModelAnswered, ModelFailure
-from everturn.tools.answer import answer_problem, judged
+from everturn.tools.answer import answer_problem, judged, unfit_calls
 
 SCHEMA = {
     "type": "object",
@@ -55,6 +55,15 @@ def test_a_reply_is_judged_where_a_schema_was_asked_for() -> None:
     assert judged(answered(parts), SCHEMA).output_problem is None
     assert judged(ModelAnswered({"role": "assistant"}, "stop"), SCHEMA).output_problem is not None
     assert judged(failed, SCHEMA) is failed
+
+
+def test_arguments_of_a_catalogue_with_an_odd_schema_are_its_servers_to_check() -> None:
+    odd, own = {"type": "object", "properties": {"a": {"type": 3}}}, SCHEMA
+    calls = [
+        {"id": "c1", "function": {"name": name, "arguments": "{}"}} for name in ("odd", "own", "x")
+    ]
+
+    assert list(unfit_calls(calls, {"odd": odd, "own": own})) == [1]
 
 
 def test_what_was_cut_off_is_no_answer() -> None:

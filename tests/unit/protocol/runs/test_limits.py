@@ -33,6 +33,11 @@ def sized_schema(size: int) -> dict[str, Any]:
     return {"schema": {"title": "x" * (size - least)}}
 
 
+def card(size: int) -> dict[str, Any]:
+    """Return an agent card of so many bytes as compact JSON."""
+    return {"name": "x" * (size - len('{"name":""}'))}
+
+
 def budget(number: int) -> dict[str, Any]:
     return {"t": {"maxCalls": number}}
 
@@ -134,6 +139,16 @@ MOST: dict[str, tuple[Make, int, str]] = {
         run("tools", lambda n: [{"kind": "mcp_local", "name": "s", "tools": list(catalogue(n))}]),
         limits.MAX_TOOLS,
         "/tools/0/tools",
+    ),
+    "echo": (
+        run("tools", lambda n: [{"kind": "a2a_local", "name": "x", "agentCard": card(n)}]),
+        limits.MAX_ECHO_BYTES,
+        "/tools/0: card, server and hints have more than",
+    ),
+    "spec": (
+        lambda n: {"prompt": "Hi", "x": "y" * (n - len('{"x":""}'))},
+        limits.MAX_AGENT_BYTES,
+        "/: the spec has 2097153 bytes",
     ),
     "server label": (
         run("tools", lambda n: [{"kind": "mcp_local", "name": "s" * n, "tools": []}]),

@@ -23,6 +23,15 @@ def test_a_prompt_is_one_message_of_the_user(reader: Any) -> None:
     ]
 
 
+def test_a_prompt_may_have_files() -> None:
+    (message,) = read_run({"prompt": "Hi", "attachments": [image()]}).turn
+
+    assert message.attachments is not None
+    assert (message.content, message.attachments[0].filename) == ("Hi", "a.png")
+    told = refusal(read_run, {"prompt": "Hi", "attachments": [{"type": "x"}]})
+    assert told.startswith("/attachments/0")
+
+
 @pytest.mark.parametrize(
     "messages",
     [

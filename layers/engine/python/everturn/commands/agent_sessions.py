@@ -72,7 +72,9 @@ class Line:
 class Filter:
     """Which sessions a list is to have."""
 
-    metadata: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[str, ...] = ()
+    """`key:value` each; either may have colons in it."""
+
     is_ended: bool | None = None
     limit: int = 50
     offset: int = 0
@@ -210,4 +212,4 @@ def _line(row: Listed, about: Described | None) -> Line | None:
 def _matches(line: Line, wanted: Filter) -> bool:
     if wanted.is_ended not in {None, line.is_ended}:
         return False
-    return all(line.metadata.get(name) == value for name, value in wanted.metadata)
+    return {f"{name}:{value}" for name, value in line.metadata.items()}.issuperset(wanted.metadata)

@@ -8,6 +8,7 @@ from typing import Any
 from everturn.llm.catalogue import CatalogueOf
 from everturn.rejections import NotYetSupported
 from everturn.session.facts import Facts
+from everturn.session.turn_model import models_of
 
 
 def demo_allowed(
@@ -19,7 +20,8 @@ def demo_allowed(
         if facts.agent.config.get("handler") == "worker":
             return  # the worker runs its model calls
         off = tenant_record(tenant).get("demo_provider") == "off"
-        providers = {route.provider for route in (facts.route, *facts.routes.values())}
+        others = [facts.routes.get(model) for model in models_of(facts.agent.config)]
+        providers = {route.provider for route in (facts.route, *others) if route is not None}
         if "demo" in providers and (off or catalogue_of(tenant).route("demo") is None):
             raise NotYetSupported(
                 "The demo provider is switched off here; give the agent another model."

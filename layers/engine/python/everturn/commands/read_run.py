@@ -17,7 +17,7 @@ from everturn.commands.find_run import (
     requested,
     run_vanishing,
 )
-from everturn.commands.read_events import POLL_S, READER_GRACE_MS, WAIT_S
+from everturn.commands.read_events import POLL_S, READER_GRACE_MS
 from everturn.commands.run_reading import RunReading
 from everturn.errors import TransientError
 from everturn.observability import logger
@@ -31,6 +31,12 @@ from everturn.runs.failures import QUARANTINED
 from everturn.runs.frames import URGENT, RunFrame
 from everturn.runs.outcome import RunOutcome, shown_model, tokens_of
 from everturn.session.events.shape import Usage
+
+WAIT_S: Final = 20.0
+"""How long an answer waits for a first frame: 20 to 25 s by the contract.
+
+What is left of the function's 29 s is for a last look at a table that is busy.
+"""
 
 GATHER_S: Final = 0.1
 """How long others may join the first frame that was waited for."""
@@ -107,7 +113,9 @@ class ReadRun:
         while True:
             seen = look()
             if seen.frames:
-                return RunStreamed(self._gathered(seen, look) if has_waited else seen.frames)
+                is_late = self._clock.now_ms() >= until_ms
+                gathers = has_waited and not is_late
+                return RunStreamed(self._gathered(seen, look) if gathers else seen.frames)
             if seen.is_over:
                 return self.nothing()
             if self._clock.now_ms() >= until_ms:

@@ -89,7 +89,7 @@ class SessionReader:
             self._facts(key.tenant, agent),
             path=path,
             inbox=waiting_in(logged),
-            orders=orders_in(logged),
+            orders=orders_in(logged, session),
         )
         if is_whole:
             facts = replace(facts, events=dict(_numbered(logged)))

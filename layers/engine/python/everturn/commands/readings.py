@@ -22,7 +22,7 @@ from everturn.session.facts import Facts, Route
 from everturn.session.records import Records
 from everturn.session.state import Decision, Session
 from everturn.session.sub_agents import tools_of
-from everturn.tools.answer import judged
+from everturn.tools.answer import client_inputs, judged
 from everturn.tools.schema import check_input, check_output
 
 TargetProblem = Callable[[str], str | None]
@@ -92,7 +92,8 @@ def settlement_reading(
         return None
     if action["type"] == "llm.result":
         name, schema = _contract_of(call.id, facts)
-        return judged(read_reply(name, action.get("response")), schema)
+        inputs = client_inputs(facts.agent.config) if session.decides == "engine" else None
+        return judged(read_reply(name, action.get("response")), schema, inputs)
     if action["type"] != "tool.result":
         return None
     tool = _tool(call.id, call.name, facts)

@@ -8,6 +8,7 @@ from typing import Any
 from everturn.ports.sessions import Logged
 from everturn.session.events.mail import InboxEnqueued, InboxUpdated
 from everturn.session.events.runs import RunRequested
+from everturn.session.state import Session
 
 
 def waiting_in(logged: tuple[Logged, ...]) -> dict[str, Mapping[str, Any]]:
@@ -19,10 +20,11 @@ def waiting_in(logged: tuple[Logged, ...]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def orders_in(logged: tuple[Logged, ...]) -> dict[str, RunRequested]:
-    """Return what turns were asked for with, by their ids."""
+def orders_in(logged: tuple[Logged, ...], session: Session) -> dict[str, RunRequested]:
+    """Return what turns that wait were asked for with, by their ids."""
+    waiting = {one.turn_id for one in session.inbox}
     return {
         event.turn_id: event
         for _, event in [one for commit in logged for one in commit.numbered()]
-        if isinstance(event, RunRequested) and event.turn_id
+        if isinstance(event, RunRequested) and event.turn_id in waiting
     }

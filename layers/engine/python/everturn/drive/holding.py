@@ -233,7 +233,7 @@ class Holding:
             route=decided.route,
             routes=decided.routes,
             inbox={**loaded.facts.inbox, **waiting_in(logged)},
-            orders={**loaded.facts.orders, **orders_in(logged)},
+            orders={**loaded.facts.orders, **orders_in(logged, decided.session)},
         )
         if loaded.facts.events:
             added = dict(event for commit in logged for event in commit.numbered())

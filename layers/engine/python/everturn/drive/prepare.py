@@ -132,12 +132,14 @@ class Preparer:
         def run(revoked: Callable[[], bool]) -> MakeCommand | None:
             expired = lambda: time.monotonic() >= until  # noqa: E731  # one line of five
             attempt = Attempt(effect, expired, revoked, show, said, limit_s)
-            return run_model_call(self._tools.models, sent, attempt, self._tools.deliveries)
+            made = run_model_call(self._tools.models, sent, attempt, self._tools.deliveries)
+            stream.drain(call.id, call.attempt)
+            return made
 
         return Prepared(limit_s, run)
 
     def _delivery(self, effect: DeliverToWorker) -> Prepared:
-        holding, tools = self._holding, self._tools
+        holding, tools, stream = self._holding, self._tools, self._stream
         decision, call = self._subject(effect)
         if decision.trigger in EXECUTES and call is None:
             return Prepared(0, lambda _revoked: pointless(decision, tools.deliveries))
@@ -161,6 +163,8 @@ class Preparer:
                 cancelled=revoked,
                 on_delta=on_delta,
             )
+            if call is not None:
+                stream.drain(call.id, call.attempt)
             return None if revoked() else heard(answer)
 
         return Prepared(limit_s, run)

@@ -113,6 +113,15 @@ class Stream:
             else:
                 self._coalescer.hold(delta)
 
+    def drain(self, call_id: str, attempt: int) -> None:
+        """Send what waits of an answer that is whole, before its end can be recorded.
+
+        Who reads the log in between goes on behind the end, and would never see it.
+        """
+        with self._lock:
+            if (call_id, attempt) == self._call[:2]:
+                self._flush()
+
     def tick(self) -> None:
         """Send what has waited its interval."""
         with self._lock:

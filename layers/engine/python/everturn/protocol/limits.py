@@ -216,14 +216,18 @@ MAX_POLICY_SECS = 31_536_000
 
 # runs: what a body of the agent runs API may say. Source: runs document, its sections in brackets
 
+MAX_ECHO_BYTES = 512 * KIB
+"""Agent card, server and hints of one reference: what comes back with every call. Ours: a frame has
+it twice, and an answer of Lambda has to hold it."""
+
 MAX_RUN_BODY_BYTES = 5_900_000
 """Body of a run, a message of a session or a tool result, files in base64 included.
 
 What Lambda takes, less the rest of the event. Source: Lambda, invocation payload.
 """
 
-MAX_INBOX = 100
-"""Messages of users that wait in a session. Ours: the head names each of them."""
+MAX_INBOX = 50
+"""Turns of users that wait in a session. Ours: one commit discards them all, with a record each."""
 
 MAX_RUN_NAME_CHARS = 200
 """What a run or a session is called."""

@@ -5,7 +5,6 @@ It must not fetch one, nor decide whether a model takes it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -32,7 +31,6 @@ _ENDINGS: Final[dict[str, str]] = {
 """Types that the end of a link tells; all else is a file."""
 
 _SPELLED: Final[dict[str, str]] = {"image/jpg": "image/jpeg"}
-_DATA_URL: Final = re.compile(r"data:([^;,]*)[^,]*,", re.I)
 _NAMELESS: Final = "file"
 
 
@@ -97,13 +95,13 @@ def told_of_part(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _told(what: str, url: str, name: str | None = None) -> dict[str, Any]:
-    found = _DATA_URL.match(url)
-    if found is None:
+    head, comma, data = url.partition(",")
+    if not comma or head[:5].lower() != "data:":
         told = {"type": "input_file_url", "url": url}
         return told if name is None else {**told, "filename": name}
-    media_type = found[1].lower()
+    media_type = head[5:].partition(";")[0].lower()
     named = name or f"{what}.{media_type.partition('/')[2]}"
-    return _inline(media_type, named, url[found.end() :])
+    return _inline(media_type, named, data)
 
 
 def _inline(media_type: str, filename: str, data: str) -> dict[str, Any]:

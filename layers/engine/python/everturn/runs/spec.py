@@ -42,6 +42,9 @@ PER_RUN: Final = (
 )
 """What a message may say otherwise than its session, for its own run. Source: 2.2, 8.6."""
 
+OF_SESSIONS: Final = frozenset({"agentId"})
+"""What a message cannot say otherwise than its session."""
+
 TOOL_BUDGETS: Final = {
     "recall": 4,
     "traverse": 3,
@@ -73,7 +76,11 @@ class SpecBase:
 
 def inherited(session_spec: Spec, message_spec: Spec) -> dict[str, Any]:
     """Return the spec of one run: the session's, but for what its message says."""
-    said = {name: message_spec[name] for name in PER_RUN if message_spec.get(name) is not None}
+    said = {
+        name: value
+        for name, value in message_spec.items()
+        if name not in OF_SESSIONS and value is not None
+    }
     return {**session_spec, **said}
 
 

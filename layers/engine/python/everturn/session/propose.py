@@ -138,7 +138,8 @@ def _is_ready(session: Session) -> bool:
     if has_next(session) or any(may_go_live(session, one) for one in queued):
         return True
     tools = [c for c in session.calls if c.kind == "tool_call" and c.status is CallStatus.QUEUED]
-    return session.decides == "engine" and any(has_room(session, call) for call in tools)
+    is_free = session.decides == "engine" and not session.is_paused  # P-6
+    return is_free and any(has_room(session, call) for call in tools)
 
 
 def _runs(call: Call) -> bool:

@@ -118,7 +118,10 @@ def _turn_of(
     turn_id = event.turn_id or ""
     match event:
         case InboxDiscarded():  # it never opened, and consists of its end
-            is_run = any(one.run_seq for one in session.inbox if one.turn_id == turn_id)
+            waited = [one for one in session.inbox if one.turn_id == turn_id and one.is_users]
+            if not waited:
+                return {}  # of another session, which does not ask for it: there may be many
+            is_run = any(one.run_seq for one in waited)
             return {turn_id: TurnRecord(turn_id, 0, seq, seq, "cancelled", is_run=is_run)}
         case TurnContinued(alias=alias) if turn_id:
             return {alias: TurnRecord(alias, alias_of=turn_id)}

@@ -148,16 +148,15 @@ def _wanted(request: Request) -> Filter:
     )
 
 
-def _metadata(raw_query: str) -> tuple[tuple[str, str], ...]:
+def _metadata(raw_query: str) -> tuple[str, ...]:
     """Return the pairs that a session is to have; the gateway joins repeated ones by commas."""
     pairs = []
     for name, value in parse_qsl(raw_query, keep_blank_values=True):
         if name != "metadata":
             continue
-        key, separator, wanted = value.partition(":")
-        if not separator or not key:
+        if value.find(":") < 1:
             raise InvalidRequest("metadata: should be a key and a value with a colon between them")
-        pairs.append((key, wanted))
+        pairs.append(value)
     return tuple(pairs)
 
 

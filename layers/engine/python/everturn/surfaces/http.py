@@ -13,7 +13,7 @@ from everturn.rejections import MethodNotAllowed, UnknownRoute
 from everturn.surfaces.admission import admitted, check_slug
 from everturn.surfaces.callers import Callers, headers_of
 from everturn.surfaces.http_responses import answer, failed, kept_by_nobody, packed
-from everturn.surfaces.routes import ROUTES, Operation, Request, Route, methods_of
+from everturn.surfaces.routes import ROUTES, WORKSPACE, Operation, Request, Route, methods_of
 
 
 class HttpApi:
@@ -51,7 +51,12 @@ class HttpApi:
                 query = event.query_string_parameters or {}
                 answered = answer(*operation(Request(caller, path, query, event.raw_event)))
             except Exception as error:  # noqa: BLE001  # the one place where the table is applied
-                answered = failed(error, says_ok=route.says_ok, oauth=route.oauth)
+                answered = failed(
+                    error,
+                    says_ok=route.says_ok,
+                    oauth=route.oauth,
+                    hints=route.path.startswith(WORKSPACE),
+                )
             return kept_by_nobody(answered) if route.oauth else answered
 
         return handle

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from everturn.errors import EverturnError, log_level
 from everturn.observability import logger
 from everturn.protocol.json_text import read_json
 from everturn.rejections import InvalidJson, SchemaViolation, TooLarge
+
+MAX_DIGITS: Final = 16
+"""Of a number in a query: enough for each maximum, and nothing that takes long to read."""
 
 
 def read_body(event: Mapping[str, Any], limit_bytes: int) -> Any:
@@ -41,7 +44,8 @@ def read_int(text: str | None, name: str, *, minimum: int, maximum: int = 10**15
     """Return a whole number of a query string. Raises `SchemaViolation`."""
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and minimum <= int(text[:20]) <= maximum):
+    is_short = len(text) <= MAX_DIGITS and text.isascii() and text.isdigit()
+    if not (is_short and minimum <= int(text) <= maximum):
         raise SchemaViolation(f"{name}: must be a whole number from {minimum} to {maximum}")
     return int(text)
 

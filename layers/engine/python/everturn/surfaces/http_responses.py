@@ -53,10 +53,19 @@ def kept_by_nobody(response: Response[str]) -> Response[str]:
     return response
 
 
-def failed(error: BaseException, *, says_ok: bool = False, oauth: bool = False) -> Response[str]:
-    """Return the answer to an error, and log it at its family's level."""
+def failed(
+    error: BaseException, *, says_ok: bool = False, oauth: bool = False, hints: bool = False
+) -> Response[str]:
+    """Return the answer to an error, and log it at its family's level.
+
+    With `hints` there is one in any case: clients of the runs API show no other sentence.
+    """
     log_failure(error)
     status, body = to_http(error)
+    if hints:
+        meant = ", ".join(body.get("candidates") or ())
+        told = f"{body['message']}; did you mean {meant}?" if meant else body["message"]
+        body.setdefault("hint", told)
     if oauth:
         body["error_description"] = body["message"]
     response = answer(status, {"ok": False, **body} if says_ok else body)

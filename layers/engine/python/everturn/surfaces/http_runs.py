@@ -38,7 +38,7 @@ class RunStreamApi:
             log_failure(error)
             return _answer(self._runs.nothing())
         except Exception as error:  # noqa: BLE001  # the one place where the table is applied
-            return to_gateway(failed(error))
+            return to_gateway(failed(error, hints=True))
 
     def _streamed(self, event: dict[str, Any]) -> RunStreamed:
         headers, path = headers_of(event), event.get("pathParameters") or {}

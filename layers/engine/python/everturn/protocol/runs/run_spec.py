@@ -10,6 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from everturn.protocol.json_text import compact
 from everturn.protocol.limits import (
+    MAX_AGENT_BYTES,
+    MAX_ECHO_BYTES,
     MAX_ID_CHARS,
     MAX_OUTPUT_SCHEMA_BYTES,
     MAX_RUN_METADATA,
@@ -29,7 +31,7 @@ from everturn.protocol.runs.policies import (
     TurnCap,
 )
 from everturn.protocol.runs.shape import RunsModel, size_bytes
-from everturn.protocol.runs.tool_refs import ToolRefs, check_names
+from everturn.protocol.runs.tool_refs import ToolRefs, check_names, echo_bytes
 from everturn.protocol.wire import Maybe, to_json
 from everturn.rejections import InvalidJson, InvalidRequest
 
@@ -80,7 +82,14 @@ class RunSpec(RunsModel):
 
 def check_spec(asked: RunSpec) -> None:
     """Accept a spec whose parts go together. Raises `InvalidRequest`."""
-    check_names([to_json(ref) for ref in asked.tools or ()])
+    refs = [to_json(ref) for ref in asked.tools or ()]
+    check_names(refs)
+    for at, ref in enumerate(refs):
+        if echo_bytes(ref) > MAX_ECHO_BYTES:
+            raise InvalidRequest(
+                f"/tools/{at}: card, server and hints have more than {MAX_ECHO_BYTES} bytes; they "
+                "come back with every call"
+            )
     loop = asked.loop_detection
     if isinstance(loop, Thresholds) and loop.hard <= loop.soft:
         raise InvalidRequest(
@@ -89,6 +98,18 @@ def check_spec(asked: RunSpec) -> None:
         )
     if asked.output_schema is not None:
         _check_output_schema(asked.output_schema)
+    _check_size(asked)
+
+
+def _check_size(asked: RunSpec) -> None:
+    try:
+        size = size_bytes(compact(asked.spec))
+    except InvalidJson:
+        raise InvalidRequest("/: should be lossless JSON") from None
+    if size > MAX_AGENT_BYTES:
+        raise InvalidRequest(
+            f"/: the spec has {size} bytes as JSON; at most {MAX_AGENT_BYTES} are taken"
+        )
 
 
 def _check_output_schema(output: OutputSchema) -> None:

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from everturn.protocol.json_text import compact
 from everturn.protocol.limits import MAX_ID_CHARS, MAX_TOOL_NAME_CHARS, MAX_TOOLS
-from everturn.protocol.runs.shape import RunsModel
+from everturn.protocol.runs.shape import RunsModel, size_bytes
 from everturn.protocol.wire import Json, Maybe, Seq
 from everturn.rejections import InvalidRequest
 
@@ -120,6 +121,13 @@ ToolRefs = Annotated[Seq[ToolRef], Field(max_length=MAX_TOOLS)]
 def plugin_tool(name: str) -> str:
     """Return the name under which a tenant has a plugin's tool."""
     return name.rpartition("/")[2]
+
+
+def echo_bytes(ref: Mapping[str, Any]) -> int:
+    """Return how much of a reference, as JSON, comes back with each of its calls."""
+    told = [ref.get("agentCard"), ref.get("serverInfo")]
+    told += [tool.get("annotations") for tool in ref.get("tools") or ()]
+    return sum(size_bytes(compact(one)) for one in told if one is not None)
 
 
 def names_of(refs: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

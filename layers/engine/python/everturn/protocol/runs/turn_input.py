@@ -26,13 +26,17 @@ class TurnInput(RunsModel):
     """Exactly one of `prompt` and `messages`, once `check_turn` has passed it."""
 
     prompt: Maybe[Annotated[str, Field(min_length=1)]] = None
+    attachments: Maybe[Attachments] = None
+    """Of a prompt; those of messages stand with them."""
+
     messages: Maybe[Annotated[Seq[InputMessage], Field(max_length=MAX_VIEW_MESSAGES)]] = None
 
     @property
     def turn(self) -> tuple[InputMessage, ...]:
         """The messages; a prompt is one of the user's."""
         if self.prompt is not None:
-            return (InputMessage(role="user", content=self.prompt),)
+            files = {"attachments": self.attachments} if self.attachments else {}
+            return (InputMessage(role="user", content=self.prompt, **files),)
         return self.messages or ()
 
 
@@ -42,6 +46,7 @@ def check_turn(asked: TurnInput) -> None:
         raise InvalidRequest("/prompt: exactly one of prompt and messages is required")
     if asked.messages is not None:
         _check_messages(asked.messages)
+    check_size(asked.attachments or (), "/attachments")
 
 
 def _check_messages(messages: tuple[InputMessage, ...]) -> None:

@@ -81,6 +81,16 @@ def enqueue_run(
 
 
 def take_settings(journal: Journal, run_seq: int, config: Mapping[str, Any] | None) -> None:
-    """Have the open turn go by the settings that it was asked for with."""
-    if config is not None:
+    """Have the open turn go by the settings that it was asked for with.
+
+    What the session may spend is the session's own, whoever set it: a run does not change it.
+    """
+    if config is None:
+        return
+    held = journal.facts.agent.config
+    if held.get("budgets") == config.get("budgets"):
         update_agent(journal, config, (), same_as(run_seq, "config"))
+        return
+    rest = {name: value for name, value in config.items() if name != "budgets"}
+    kept = {"budgets": held["budgets"]} if held.get("budgets") is not None else {}
+    update_agent(journal, {**rest, **kept}, ())
