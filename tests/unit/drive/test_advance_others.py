@@ -11,12 +11,13 @@ import pytest
 from everturn.commands.recover import Recover
 from everturn.errors import DefectError, StoreUnavailable
 from everturn.ports.decider import Answered, DeliveryFailed, WorkerAnswer
-from everturn.ports.sessions import Logged, SessionKey
+from everturn.ports.sessions import Head, Logged, NewCommit, SessionKey
 from everturn.ports.streams import Watch, Watcher
 from everturn.protocol.llm import LlmRequest
 from everturn.protocol.wake import WAKE, WakeUp
 from everturn.session.commands import Deliveries
 from everturn.session.decide.tool_result import OUTCOME_UNKNOWN
+from everturn.session.events.model_calls import ModelCallCompleted
 from everturn.session.events.tool_calls import ToolCallDispatched
 from everturn.store.memory import InMemorySessionStore
 from unit.drive.doubles import result, says
@@ -68,6 +69,34 @@ def test_a_reader_who_came_before_a_commit_is_pushed_it() -> None:
     world.advance()
 
     assert world.lanes.seqs() == list(range(first_own, world.head().session.seq + 1))
+
+
+class _PolledAtTheEnd(InMemorySessionStore):
+    """Notes what was streamed of a call when its end is about to be written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard = ""
+
+    def append(self, commit: NewCommit) -> Head:
+        if any(isinstance(event, ModelCallCompleted) for event in commit.events):
+            pieces = self.deltas(commit.key, 0, 0, 100)
+            self.heard = "".join(piece.body.get("text") or "" for piece in pieces)
+        return super().append(commit)
+
+
+def test_all_that_was_streamed_is_kept_before_the_end_of_its_call() -> None:
+    """Who polled in between heard `one ` of `one two three`, and nothing more."""
+    store = _PolledAtTheEnd()
+    world = World(store=store)
+    world.script(says("one two three"))
+    world.submit("Hello")
+    store.reader_until(KEY, world.clock.now_ms() + 60_000, world.head().created)
+
+    world.advance()
+
+    assert world.texts()[-1] == ("assistant", "one two three ")
+    assert store.heard == "one two three "
 
 
 class _NoWatch(InMemorySessionStore):
