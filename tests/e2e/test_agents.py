@@ -101,7 +101,7 @@ def test_a_bad_definition_is_refused_and_told_where(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"guards": {"max_tool_turns": 5}},
+        {"guards": {"supervisor": {}}},
         {"plan_mode": True},
         {"compaction": {"threshold": 0.5}},
         {"builtins": ["ask_user"]},
