@@ -13,7 +13,7 @@ from everturn.commands import agent_sessions
 from everturn.commands.agent_sessions import BATCH, LOOKED_AT, Filter
 from everturn.ports.callers import Caller
 from everturn.ports.runs import Described
-from everturn.ports.sessions import SessionKey
+from everturn.ports.sessions import Logged, SessionKey
 from everturn.rejections import InvalidId, UnknownSession
 from everturn.store.memory import InMemorySessionStore
 from everturn.store.memory_runs import InMemoryRuns
@@ -99,6 +99,24 @@ def test_a_session_of_somebody_else_is_not_there(caller: Caller) -> None:
         runs.sessions.messages(caller, session, before_seq=None, count=5)
     with pytest.raises(UnknownSession):
         runs.sessions.end(caller, session)
+
+
+def test_a_session_that_is_deleted_while_it_is_read_is_not_there() -> None:
+    """Its reader was told of a failure of ours."""
+
+    class Vanishing(InMemorySessionStore):
+        def log(self, *_asked: Any) -> tuple[Logged, ...]:
+            return ()
+
+        def incarnation(self, _key: SessionKey) -> None:
+            return None
+
+    runs = Runs()
+    session = runs.begin()
+    runs.world.store.__class__ = Vanishing
+
+    with pytest.raises(UnknownSession):
+        runs.sessions.get(MACHINE, session)
 
 
 def test_a_session_that_was_made_otherwise_is_no_session_of_runs() -> None:

@@ -13,7 +13,7 @@ from everturn.protocol.runs.bodies import read_run, read_tool_result
 from everturn.protocol.runs.files import FILE_KINDS
 from everturn.protocol.upload import uploads_in
 from everturn.runs.files import files_to_parts
-from everturn.runs.messages import attached, drafts, replayed, system_texts
+from everturn.runs.messages import drafts, replayed, system_texts
 from unit.protocol.runs.shapes import image, linked, with_files
 
 DRAFT = TypeAdapter(DraftMessage)
@@ -143,26 +143,6 @@ def test_references_to_uploads_are_found_where_inputs_are_looked_through() -> No
     turn = read_run(with_files(linked(url=UPLOAD), linked(url=UPLOAD, mimeType="image/png"))).turn
 
     assert uploads_in(drafts(turn)) == (UPLOAD.removeprefix("everturn:upload:"),)
-
-
-def test_files_are_told_of_as_they_came_without_their_bytes() -> None:
-    files = [image(more=1), linked(), linked(mimeType="image/png", filename="b.png")]
-    turn = read_run(with_files(*files)).turn
-
-    assert attached(turn) == [
-        {"type": "input_file", "mimeType": "image/png", "filename": "a.png", "size": 3},
-        {"type": "input_file_url", "url": "https://example.com/a.pdf"},
-        {
-            "type": "input_file_url",
-            "url": "https://example.com/a.pdf",
-            "mimeType": "image/png",
-            "filename": "b.png",
-        },
-    ]
-    assert replayed(drafts(turn)[0], attached(turn)) == {
-        "text": "Look.",
-        "attachments": attached(turn),
-    }
 
 
 @pytest.mark.parametrize(

@@ -203,19 +203,19 @@ def test_a_parameter_is_what_its_type_says(hint: Any, schema: dict[str, Any]) ->
 
 
 def test_a_type_that_contains_itself_keeps_its_reference() -> None:
-    def walk(root: Folder) -> None: ...
+    def walk(top: Folder) -> None: ...
 
     schema = declared(walk)["input"]
 
-    assert schema["properties"] == {"root": {"$ref": "#/$defs/Folder"}}
+    assert schema["properties"] == {"top": {"$ref": "#/$defs/Folder"}}
     assert schema["$defs"]["Folder"]["properties"] == {
         "name": {"type": "string"},
         "folders": {"default": [], "type": "array", "items": {"$ref": "#/$defs/Folder"}},
     }
-    found = check_input(schema, '{"root": {"name": "a", "folders": [{"name": 1}]}}')
+    found = check_input(schema, '{"top": {"name": "a", "folders": [{"name": 1}]}}')
     assert (found.status, getattr(found, "error", "")) == (
         "invalid",
-        "/root/folders/0/name: must be string",
+        "/top/folders/0/name: must be string",
     )
 
 

@@ -10,10 +10,11 @@ from everturn.commands.change import ChangeSession
 from everturn.commands.cursors import from_cursor, to_cursor
 from everturn.commands.reading import no_such_session, seen_by, unreadable_hidden
 from everturn.commands.vanishing import vanishing
+from everturn.errors import DefectError
 from everturn.ports.callers import Caller
 from everturn.ports.lists import Listed
 from everturn.ports.runs import Described, RunIndex
-from everturn.ports.sessions import Head, SessionKey
+from everturn.ports.sessions import Head, Logged, SessionKey
 from everturn.protocol.ids import uuid7_ms
 from everturn.session.commands import CancelSession, Command
 from everturn.session.events.messages import AgentUpdated
@@ -39,8 +40,8 @@ END_EVENTS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSession:
-    """A session that was made for runs."""
+class Beginning:
+    """What a session that was made for runs began with."""
 
     session_id: str
     agent_id: str
@@ -51,6 +52,12 @@ class AgentSession:
     """The `AgentConfig` that it began with."""
 
     created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession(Beginning):
+    """A session that was made for runs, as it stands."""
+
     last_used_ms: int
     ended_ms: int | None
     is_ended: bool
@@ -101,24 +108,41 @@ class AgentSessions:
 
     def get(self, caller: Caller, session_id: str) -> AgentSession:
         """Return a session. Raises `UnknownSession`, also for one that was made otherwise."""
-        key, head = self._located(caller, session_id)
-        with vanishing(self._change.store, key):
-            first, *_ = self._events(key, 1, 1)
-            described = [one for one in first[1] if isinstance(one, SessionDescribed)]
-            configs = [one for one in first[1] if isinstance(one, AgentUpdated)]
-            last_ms = self._events(key, head.session.seq, head.session.seq)[-1][0]
+        head, begun = self._begun(caller, session_id)
+        key, store = SessionKey(caller.tenant, session_id), self._change.store
+        with vanishing(store, key):
+            last = self._commit_of(key, head.session.seq)
             ended_ms = self._ended_ms(key, head) if head.session.is_cancelled else None
+        return AgentSession(
+            begun.session_id,
+            begun.agent_id,
+            begun.description,
+            begun.config,
+            begun.created_ms,
+            last.at_ms,
+            ended_ms,
+            head.session.is_cancelled,
+        )
+
+    def beginning(self, caller: Caller, session_id: str) -> Beginning:
+        """Return what a session began with. Raises `UnknownSession`, as `get`."""
+        return self._begun(caller, session_id)[1]
+
+    def _begun(self, caller: Caller, session_id: str) -> tuple[Head, Beginning]:
+        key, head = self._located(caller, session_id)
+        store = self._change.store
+        with vanishing(store, key):
+            (first,) = store.materialise(key, (self._commit_of(key, 1),))
+        described = [one for one in first.events if isinstance(one, SessionDescribed)]
+        configs = [one for one in first.events if isinstance(one, AgentUpdated)]
         if not described:
             raise no_such_session()
-        return AgentSession(
+        return head, Beginning(
             session_id,
             head.session.agent_id,
             described[0].description,
-            configs[0].agent if configs else {},
-            uuid7_ms(head.created) or first[0],
-            last_ms,
-            ended_ms,
-            head.session.is_cancelled,
+            (configs[0].agent or {}) if configs else {},
+            uuid7_ms(head.created) or first.at_ms,
         )
 
     def messages(
@@ -167,7 +191,7 @@ class AgentSessions:
 
         Raises `UnknownSession`, also for one that was made otherwise: to end that takes an API key.
         """
-        self.get(caller, session_id)
+        self.beginning(caller, session_id)
 
         def cancel(stamp: Stamp, facts: Facts, _session: Session) -> Command:
             return CancelSession(stamp, facts, "user")
@@ -180,17 +204,16 @@ class AgentSessions:
             head = seen_by(caller, self._change.store.head(key))
         return key, head
 
-    def _events(self, key: SessionKey, low: int, high: int) -> list[tuple[int, list[Any]]]:
-        """Return the commits that hold a range of events: when each was made, and its events."""
-        store = self._change.store
-        logged = store.materialise(key, store.log(key, low, high))
-        return [(commit.at_ms, list(commit.events)) for commit in logged]
+    def _commit_of(self, key: SessionKey, seq: int) -> Logged:
+        for commit in self._change.store.log(key, seq, seq):
+            return commit
+        raise DefectError(f"{key.session} has no event {seq}")
 
     def _ended_ms(self, key: SessionKey, head: Head) -> int | None:
         upto = head.session.seq
-        for at_ms, events in self._events(key, max(1, upto - END_EVENTS), upto):
-            if any(isinstance(one, SessionCancelled) for one in events):
-                return at_ms
+        for commit in self._change.store.log(key, max(1, upto - END_EVENTS), upto):
+            if any(isinstance(one, SessionCancelled) for one in commit.events):
+                return commit.at_ms
         return None
 
 

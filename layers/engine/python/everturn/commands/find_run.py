@@ -13,6 +13,7 @@ from everturn.ports.callers import Caller
 from everturn.ports.runs import RunIndex, RunPlace
 from everturn.ports.session_store import SessionStore
 from everturn.ports.sessions import Head, Logged, SessionKey, TurnRecord
+from everturn.protocol.ids import is_id
 from everturn.rejections import UnknownRun, UnknownSession
 from everturn.runs.bodies import ended_with, header_before, without_bodies
 from everturn.runs.outcome import RunOutcome, outcome_of
@@ -71,6 +72,13 @@ def _stands(key: SessionKey, place: RunPlace, head: Head, record: TurnRecord | N
     if any(one.turn_id == place.run_id for one in session.inbox):
         return FoundRun(key, place, head, "queued")
     raise no_such_run()
+
+
+def check_run_id(run_id: str) -> str:
+    """Return what names a run. Raises `UnknownRun` for what cannot be an id."""
+    if not is_id(run_id):
+        raise no_such_run()
+    return run_id
 
 
 def no_such_run() -> UnknownRun:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from everturn.ports.clock import Clock
 from everturn.ports.directory import ApiKey, Directory
@@ -24,11 +24,8 @@ from everturn.rejections import (
     UnsupportedGrantType,
     UnsupportedTokenType,
 )
-from everturn.session.events.sessions import Owner
+from everturn.session.events.sessions import DEFAULT_OWNER
 from everturn.session.facts import Stamp
-
-OWNER: Final = Owner(id="default")
-"""Whom tokens speak for: the same as a key without an identity. Source: docs/wire.md."""
 
 
 class OAuth:
@@ -133,7 +130,7 @@ class OAuth:
         life_s = min(ACCESS_TOKEN_TTL_S, _left_s(key, stamp.now_ms))
         grant = Grant(
             tenant=key.tenant,
-            owner=OWNER,
+            owner=DEFAULT_OWNER,
             scopes=scopes,
             begins_epoch_s=begins,
             expires_epoch_s=begins + life_s,

@@ -12,11 +12,20 @@ from everturn.llm.catalogue import Catalogue, CatalogueOf
 from everturn.ports.directory import Directory
 from everturn.rejections import InvalidRequest, UnknownAgent
 from everturn.runs.models import no_model
-from everturn.runs.spec import PER_RUN, SpecBase, config_of, model_of, refuse_plan_only
+from everturn.runs.spec import SpecBase, config_of, model_of, refuse_plan_only
 from everturn.runs.tools import tools_of
 
-WORKERS: Final = frozenset({"tools", "supervisor", "plan"})
-"""Fields of a spec that hold where the agent's worker decides."""
+OF_ENGINE: Final = (
+    "modelId",
+    "fallbackModelId",
+    "systemPrompt",
+    "reasoningLevel",
+    "outputSchema",
+    "loopDetection",
+    "toolBudgets",
+    "budgets",
+)
+"""Fields of a spec that an agent whose worker decides has no use for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ def check_model(catalogue: Catalogue, selector: str, at: str) -> None:
 
 def _client(spec: Mapping[str, Any]) -> dict[str, Any] | None:
     refuse_plan_only(spec)
-    odd = [name for name in PER_RUN if spec.get(name) is not None and name not in WORKERS]
+    odd = [name for name in OF_ENGINE if spec.get(name) is not None]
     if odd:
         raise InvalidRequest(f"/{odd[0]}: the agent's worker decides; leave it out")
     tools = tools_of(spec.get("tools") or (), {})

@@ -20,7 +20,7 @@ from everturn.ports.callers import Caller
 from everturn.ports.sessions import Head, SessionKey
 from everturn.session.commands import SubmitInput
 from everturn.session.decide.entry import decide
-from everturn.session.events.sessions import Owner
+from everturn.session.events.sessions import DEFAULT_OWNER, Owner
 from everturn.session.facts import Facts
 from everturn.session.inbox_commands import BeginSession, RunOrder
 from everturn.session.state import Session
@@ -32,9 +32,6 @@ runs them, and its model is what a run without one gets. It need not be there.""
 
 READER_COMES_MS: Final = 10_000
 """How long after its start a run is streamed for a reader who has not come yet."""
-
-DEFAULT_OWNER: Final = Owner(id="default")
-"""Whom an API key acts for. Source: decision-protocol O-13."""
 
 
 @dataclass(frozen=True, slots=True)

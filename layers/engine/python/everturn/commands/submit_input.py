@@ -32,8 +32,8 @@ from everturn.protocol.wire import to_json
 from everturn.rejections import SchemaViolation, UnknownSession
 from everturn.session.commands import SubmitInput as Submit
 from everturn.session.decide.entry import Decided, decide
+from everturn.session.events.sessions import DEFAULT_OWNER, TurnContinued
 from everturn.session.events.sessions import Owner as SessionOwner
-from everturn.session.events.sessions import TurnContinued
 from everturn.session.facts import Begun, Facts, Place
 from everturn.session.state import Session
 from everturn.store.codec import refusal
@@ -218,7 +218,7 @@ def _owner(caller: Caller, request: InputRequest) -> SessionOwner:
             raise SchemaViolation("/identity: a client token has an owner already; leave it out")
         return caller.owner
     if request.identity is None:
-        return SessionOwner(id="default")
+        return DEFAULT_OWNER
     return SessionOwner(id=request.identity.id, metadata=request.identity.metadata)
 
 

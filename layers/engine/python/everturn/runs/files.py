@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 from everturn.protocol.runs.files import (
     FILE_KINDS,
     FileKind,
-    InputFile,
     InputFileUrl,
     ToolFile,
     bare_type,
@@ -70,16 +69,11 @@ def _at_url(kind: FileKind, url: str, filename: str) -> dict[str, Any]:
             return {"type": "file", "file": {"filename": filename, "file_data": url}}
 
 
-def told_of(file: InputFile | InputFileUrl) -> dict[str, Any]:
-    """Return what is told of a file without its bytes."""
-    if isinstance(file, InputFileUrl):
-        return file.model_dump(mode="json", include={"type", "url", "mime_type", "filename"})
-    told = file.model_dump(mode="json", include={"type", "mime_type", "filename"})
-    return {**told, "size": decoded_bytes(file.data)}
-
-
 def told_of_part(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the same of a content part; a name that it does not hold is made of its type."""
+    """Return what is told of a file's content part, without its bytes.
+
+    A name that the part does not hold is made of its type.
+    """
     match part:
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             return _told("image", url)

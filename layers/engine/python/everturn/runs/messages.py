@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from everturn.protocol.runs.turn_input import InputMessage
-from everturn.runs.files import part_of, told_of, told_of_part
+from everturn.runs.files import part_of, told_of_part
 
 
 def drafts(turn: Iterable[InputMessage]) -> list[dict[str, Any]]:
@@ -20,24 +20,16 @@ def system_texts(turn: Iterable[InputMessage]) -> list[str]:
     return [text for text in said if text.strip()]
 
 
-def attached(turn: Iterable[InputMessage]) -> list[dict[str, Any]]:
-    """Return what may be told of a turn's files, which are those of one message: no bytes."""
-    return [told_of(file) for message in turn for file in message.attachments or ()]
-
-
-def replayed(
-    message: Mapping[str, Any], files: Sequence[Mapping[str, Any]] | None = None
-) -> dict[str, Any]:
+def replayed(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return `{text, attachments?}` of a recorded message.
 
-    `files` is what `attached` told of them when they came. Without it their parts are asked, and
-    those of images, audio and videos hold no name.
+    Images, audio and videos have lost the names that they came with.
     """
     content = message.get("content") or ""
     if isinstance(content, str):
         return {"text": content}
     text = "\n".join(part["text"] for part in content if part["type"] == "text")
-    found = list(files) if files else [told for part in content if (told := told_of_part(part))]
+    found = [told for part in content if (told := told_of_part(part))]
     return {"text": text, "attachments": found} if found else {"text": text}
 
 

@@ -217,5 +217,6 @@ def _reason(end: TurnCompleted | InboxDiscarded, *, ends_session: bool) -> str:
     """
     if ends_session:
         return "session_ended"
-    given_up = isinstance(end, TurnCompleted) and end.outcome != "cancelled"
-    return end.outcome if given_up and isinstance(end, TurnCompleted) else "user"
+    if isinstance(end, TurnCompleted) and end.outcome != "cancelled":
+        return end.outcome
+    return "user"

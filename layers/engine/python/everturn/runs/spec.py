@@ -27,23 +27,8 @@ from everturn.runs.tools import check_schema, tools_of
 Spec = Mapping[str, Any]
 """`RunSpec.spec`: as the caller wrote it, checked."""
 
-PER_RUN: Final = (
-    "modelId",
-    "fallbackModelId",
-    "systemPrompt",
-    "tools",
-    "reasoningLevel",
-    "outputSchema",
-    "loopDetection",
-    "toolBudgets",
-    "supervisor",
-    "plan",
-    "budgets",
-)
-"""What a message may say otherwise than its session, for its own run. Source: 2.2, 8.6."""
-
 OF_SESSIONS: Final = frozenset({"agentId"})
-"""What a message cannot say otherwise than its session."""
+"""What a message cannot say otherwise than its session. Source: 2.2, 8.6."""
 
 TOOL_BUDGETS: Final = {
     "recall": 4,

@@ -58,7 +58,7 @@ def _writing(start: StartRun, specs: RunSpecs, sessions: AgentSessions) -> dict[
     def send_message(request: Request) -> Result:
         session_id = named_session(request)
         body = read_message(request.body(MAX_RUN_BODY_BYTES))
-        session = sessions.get(request.caller, session_id)
+        session = sessions.beginning(request.caller, session_id)
         spec = inherited(session.description.get("spec") or {}, body.spec)
         resolved = specs.resolve(
             request.caller.tenant, spec, system_texts(body.turn), session.config

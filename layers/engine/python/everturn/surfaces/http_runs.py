@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from everturn.commands.find_run import no_such_run
+from everturn.commands.find_run import check_run_id
 from everturn.commands.read_run import ReadRun, RunStreamed
 from everturn.errors import TransientError
-from everturn.protocol.ids import is_id
 from everturn.rejections import InvalidRequest
 from everturn.runs.frames import NOTHING_NEW
 from everturn.surfaces.admission import admitted, check_slug
@@ -44,9 +43,7 @@ class RunStreamApi:
         headers, path = headers_of(event), event.get("pathParameters") or {}
         caller = admitted(self._callers, _ROUTE, headers)
         check_slug(caller, path.get("slug") or "")
-        run_id = path.get("run_id") or ""
-        if not is_id(run_id):
-            raise no_such_run()
+        run_id = check_run_id(path.get("run_id") or "")
         after = _cursor(headers, event.get("queryStringParameters") or {})
         return self._runs.stream(caller, run_id, after)
 

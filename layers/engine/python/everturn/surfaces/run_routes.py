@@ -9,14 +9,13 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from everturn.commands.find_run import no_such_run
+from everturn.commands.find_run import check_run_id
 from everturn.commands.list_models import ListModels
 from everturn.commands.read_run import ReadRun
 from everturn.commands.run_answers import RunAnswers, ToolResult
 from everturn.commands.run_specs import RunSpecs
 from everturn.commands.start_run import Started, StartRun, Wanted
 from everturn.observability import Metric, metrics
-from everturn.protocol.ids import is_id
 from everturn.protocol.limits import MAX_RUN_BODY_BYTES
 from everturn.protocol.runs.bodies import read_feedback, read_run, read_tool_result
 from everturn.protocol.runs.run_spec import RunSpec
@@ -90,10 +89,7 @@ def _answering(answers: RunAnswers) -> dict[str, Operation]:
 
 def named_run(request: Request) -> str:
     """Return the run that the path names. Raises `UnknownRun` for what cannot be an id."""
-    run_id = request.path["run_id"]
-    if not is_id(run_id):
-        raise no_such_run()
-    return run_id
+    return check_run_id(request.path["run_id"])
 
 
 def run_of(body: RunSpec, spec: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from everturn.session.events.shape import Json, Part, Stored, Usage
 
@@ -21,6 +21,10 @@ class Owner(Part):
 
     id: str
     metadata: dict[str, str] | None = None
+
+
+DEFAULT_OWNER: Final = Owner(id="default")
+"""Whom an API key acts for that names nobody. Source: decision-protocol O-13."""
 
 
 class SessionHeader(Part):
